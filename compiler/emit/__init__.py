@@ -1,0 +1,1 @@
+"""See the module essays in this package."""

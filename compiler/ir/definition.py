@@ -1,0 +1,132 @@
+"""TokenizerDefinition: what a definition file says, with every default filled in and every id resolved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Dialect = Literal["oniguruma", "fancy"]
+Behavior = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
+
+
+@dataclass(frozen=True, slots=True)
+class NormalizerStep:
+    """One normalizer in order. `kind` is the `type` of tokenizer.json ("NFC", ...); `options` its other fields."""
+
+    kind: str
+    where: str  # field path, for errors
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitStep:
+    """Cut every piece at the matches of a pattern.
+
+    `is_regex` False means `pattern` is literal text. `grammar` names the named grammar it came from, if any.
+    """
+
+    pattern: str
+    dialect: Dialect
+    where: str
+    behavior: Behavior = "Isolated"
+    invert: bool = False
+    is_regex: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ByteLevelStep:
+    """The byte-to-character map, at the end of every byte-level chain.
+
+    With `add_prefix_space` a piece that does not begin with a space gets one. `use_regex` has become a SplitStep already.
+    """
+
+    add_prefix_space: bool
+    where: str
+
+
+PreTokenizerStep = SplitStep | ByteLevelStep
+
+
+@dataclass(frozen=True, slots=True)
+class AddedToken:
+    """An added token with its *resolved* id (the id in the file is advisory, see the reference)."""
+
+    id: int
+    content: str
+    single_word: bool = False
+    lstrip: bool = False
+    rstrip: bool = False
+    normalized: bool = False
+    special: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BpeModel:
+    """A byte-level BPE vocabulary.
+
+    tokens: the bytes of every id (None for gaps and for added tokens that are not model entries); index = id.
+    merges: (m, 3) int32 rows (left id, right id, merged id), best first; no pair occurs twice.
+    ranks: (m,) int32, the merge rank of each row (0 is best). Rows of a rank file may share a rank, since there
+        every pair whose joined bytes are an entry merges at that entry's rank.
+    byte_ids: (256,) int32, the id of each single byte, -1 where the vocabulary has none.
+    ignore_merges: a whole pre-token that is an entry gets its id without merging (always so for rank files).
+    """
+
+    tokens: tuple[bytes | None, ...]
+    merges: npt.NDArray[np.int32]
+    ranks: npt.NDArray[np.int32]
+    byte_ids: npt.NDArray[np.int32]
+    ignore_merges: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatePiece:
+    """One piece of a TemplateProcessing: a sequence ("A" or "B") or special ids."""
+
+    kind: Literal["sequence", "special"]
+    name: str
+    type_id: int
+    ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PostProcessor:
+    """What add_special_tokens=True puts around one text: ids before and after it."""
+
+    prefix: tuple[int, ...] = ()
+    suffix: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerDefinition:
+    """Everything a definition says. Ids equal the reference engine's (`reference`)."""
+
+    name: str
+    source_format: Literal["tokenizer.json", "tiktoken"]
+    reference: str  # e.g. "tokenizers 0.23.3"
+    sha256: str
+    normalizer: tuple[NormalizerStep, ...]
+    pre_tokenizer: tuple[PreTokenizerStep, ...]
+    model: BpeModel
+    added_tokens: tuple[AddedToken, ...]
+    post_processor: PostProcessor
+    decoder: str  # "ByteLevel" is the only one so far
+    truncation: dict[str, Any] | None
+    padding: dict[str, Any] | None
+    warnings: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [
+            f"definition {self.name} ({self.source_format}, reference {self.reference})",
+            f"  sha256 {self.sha256}",
+            f"  vocabulary {sum(t is not None for t in self.model.tokens)} entries, {len(self.model.merges)} merges"
+            + (", whole pre-tokens first" if self.model.ignore_merges else ""),
+            f"  added tokens {len(self.added_tokens)}",
+        ]
+        lines += [f"  normalizer {step.kind} {step.options or ''}".rstrip() for step in self.normalizer]
+        lines += [f"  pre-tokenizer {step}" for step in self.pre_tokenizer]
+        lines.append(f"  post-processor prefix={self.post_processor.prefix} suffix={self.post_processor.suffix}")
+        return "\n".join(lines)

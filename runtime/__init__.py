@@ -1,0 +1,1 @@
+"""What a generated module needs in Python. Imports nothing of the compiler."""
