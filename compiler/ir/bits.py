@@ -1,0 +1,204 @@
+"""BitProgram: where pieces start, as straight-line code over 64-bit masks.
+
+Bit i of a stream speaks of byte i of a 64-byte block. A class stream has the same value in all bytes of a character.
+Two passes over a stretch of text: `right` streams go from its end to its start and answer what comes later; `symbols`
+join classes with them; `left` streams go from start to end; `starts` is the answer. The only state between blocks is
+one carry bit a stream (the value at the neighbouring character).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """Characters of class `index` of the program."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """Symbol stream `index`, made in the pass from the right."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Right stream `index` at the next character (what follows this one)."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """Left stream `index` at the previous character."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    item: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """No items: nowhere."""
+
+    items: tuple[Expr, ...]
+
+
+Expr = Class | Symbol | Ahead | Behind | Not | And | Or
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """stream = expr."""
+
+    stream: int
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """stream = enter, carried on from neighbour to neighbour while `stay` holds (a run of characters)."""
+
+    stream: int
+    enter: Expr
+    stay: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """stream = enter, or `stay` where the neighbour has `enter`: a run that can only be one character long."""
+
+    stream: int
+    enter: Expr
+    stay: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """Streams that depend on each other (a position in a run, modulo some number): repeated until nothing changes.
+
+    No expression negates a stream of the cycle, so the repetition only ever adds bits. In a `ring` each stream uses
+    only the one before it (the first uses the last), so it is enough to watch the first.
+    """
+
+    steps: tuple[Plain, ...]
+    ring: bool
+
+
+Step = Plain | Run | Link | Cycle
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterClass:
+    """A set of tags with a stream of its own. `name` is a C identifier."""
+
+    name: str
+    tags: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class BitProgram:
+    """classes: what the kernel classifies; tag `tag_count` is "past the end of the text".
+    right, left: steps in the order of evaluation; streams are numbered in that order, 0 up.
+    initially: value of each left stream before the first character. Right streams are False at the text's end.
+    right_table[tag][r]: the automaton that reads from the right (state 0 at the text's end), for a stretch that ends
+        inside a text; right_values[r]: bit i is right stream i in state r.
+    """
+
+    pattern: str
+    tag_names: tuple[str, ...]
+    classes: tuple[CharacterClass, ...]
+    right: tuple[Step, ...]
+    symbols: tuple[Expr, ...]
+    left: tuple[Step, ...]
+    starts: Expr
+    initially: tuple[bool, ...]
+    right_table: tuple[tuple[int, ...], ...]
+    right_values: tuple[int, ...]
+    covers: bool  # every text is tiled by matches; no gap pieces
+
+    @property
+    def right_count(self) -> int:
+        return sum(len(step.steps) if isinstance(step, Cycle) else 1 for step in self.right)
+
+    @property
+    def operations(self) -> int:
+        """Boolean operations a block without non-ASCII text costs, classification and shifts left out."""
+        exprs = [*self.symbols, self.starts]
+        for step in (*self.right, *self.left):
+            match step:
+                case Plain():
+                    exprs.append(step.expr)
+                case Run() | Link():
+                    exprs += [step.enter, step.stay]
+                case Cycle():
+                    exprs += [plain.expr for plain in step.steps]
+        return sum(map(operation_count, exprs))
+
+    def __str__(self) -> str:
+        names = [c.name for c in self.classes]
+        lines = [f"bit program of {self.pattern!r}", f"  {self.operations} operations a block, {len(names)} classes"]
+        lines.append(f"  {'pieces tile every text' if self.covers else 'text between matches forms gap pieces'}")
+        for c in self.classes:
+            lines.append(f"  class {c.name} = {' '.join(self.tag_names[t] for t in sorted(c.tags))}")
+        for step in self.right:
+            lines += ["  right " + line for line in format_step(step, "q", names)]
+        for index, expr in enumerate(self.symbols):
+            lines.append(f"  symbol s{index} = {format_expr(expr, names)}")
+        for step in self.left:
+            lines += ["  left  " + line for line in format_step(step, "p", names)]
+        lines.append(f"  starts = {format_expr(self.starts, names)}")
+        lines.append(f"  initially {' '.join(f'p{i}={int(v)}' for i, v in enumerate(self.initially))}")
+        return "\n".join(lines)
+
+
+def operation_count(expr: Expr) -> int:
+    match expr:
+        case Not(item=item):
+            return 1 + operation_count(item)
+        case And(items=items) | Or(items=items):
+            return max(0, len(items) - 1) + sum(map(operation_count, items))
+        case _:
+            return 0
+
+
+def format_expr(expr: Expr, names: list[str]) -> str:
+    match expr:
+        case Class(index=index):
+            return names[index]
+        case Symbol(index=index):
+            return f"s{index}"
+        case Ahead(index=index):
+            return f"ahead(q{index})"
+        case Behind(index=index):
+            return f"behind(p{index})"
+        case Not(item=item):
+            return f"~{format_expr(item, names)}"
+        case And(items=items):
+            return "(" + " & ".join(format_expr(item, names) for item in items) + ")"
+        case Or(items=items):
+            return "(" + " | ".join(format_expr(item, names) for item in items) + ")" if items else "0"
+
+
+def format_step(step: Step, letter: str, names: list[str]) -> list[str]:
+    match step:
+        case Plain():
+            return [f"{letter}{step.stream} = {format_expr(step.expr, names)}"]
+        case Run():
+            return [f"{letter}{step.stream} = run({format_expr(step.enter, names)} while {format_expr(step.stay, names)})"]
+        case Link():
+            return [f"{letter}{step.stream} = link({format_expr(step.enter, names)} then {format_expr(step.stay, names)})"]
+        case Cycle():
+            return ["cycle " + line for plain in step.steps for line in format_step(plain, letter, names)]
