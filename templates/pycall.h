@@ -1,0 +1,252 @@
+/* `NAME._call`: the Python calls in C, on CPython's and numpy's C-API, without cffi or Python code in between.
+ *
+ * module.c includes this last. Besides gigatok.h it needs from module.c
+ *
+ *   gt_thread                                the calling thread's scratch and caches
+ *   static gt_thread *gt_thread_self(void)   made on first use; NULL when memory is out
+ *   static int64_t gt_encode_into(gt_thread *, const uint8_t *text, size_t length, const gt_call *, uint32_t **ids)
+ *                                            one text on this thread: the number of ids, which stay in the thread's scratch
+ *                                            until its next call; or a status
+ *
+ * Between gt_encode_into and the copy of its ids no Python code can run on this thread (numpy arrays are not tracked by the
+ * garbage collector), so nothing can call in again and overwrite them.
+ */
+#ifndef GIGATOK_PYCALL_H
+#define GIGATOK_PYCALL_H
+
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_1_19_API_VERSION
+#include <Python.h>
+#include <numpy/arrayobject.h>
+#include <string.h>
+
+#include "pytext.h"
+#include "pyarguments.h"
+#include "pyoutput.h"
+
+enum {
+  GT_RELEASE_BYTES = 1 << 10, /* shorter texts take less time than giving the GIL away and waiting for it again */
+  GT_LARGE_BYTES = 1 << 20    /* longer texts are encoded into a buffer of their own, which the array then owns */
+};
+
+/* Names the special token or the byte at fault: gt_encode_into tells only that there is one. Always -1. */
+static int gt_explain(int64_t status, const uint8_t *data, size_t length, const gt_call *call) {
+  if (status == GT_BAD_UTF8) return gt_raise(GT_BAD_UTF8, -1, (Py_ssize_t)gt_validate_utf8(data, length), -1, NULL);
+  if (status != GT_SPECIAL_IN_TEXT) return gt_raise((int)status, -1, -1, -1, NULL);
+  gt_output out = {0};
+  int again = gt_encode_many(&data, &length, 1, call, &out);
+  if (again == GT_OK) gt_output_free(&out);
+  return gt_raise((int)status, -1, (Py_ssize_t)out.error_byte, out.error_added, NULL);
+}
+
+static PyObject *gt_encode_large(const uint8_t *data, size_t length, const gt_call *call) {
+  gt_output out = {0};
+  int status;
+  Py_BEGIN_ALLOW_THREADS
+  status = gt_encode_many(&data, &length, 1, call, &out);
+  Py_END_ALLOW_THREADS
+  if (status != GT_OK) {
+    gt_raise(status, -1, (Py_ssize_t)out.error_byte, out.error_added, NULL);
+    return NULL;
+  }
+  return gt_wrap_ids(&out);
+}
+
+static PyObject *gt_encode_short(const uint8_t *data, size_t length, const gt_call *call) {
+  gt_thread *thread = gt_thread_self();
+  if (!thread) return PyErr_NoMemory();
+  uint32_t *ids = NULL;
+  int64_t n;
+  if (length < GT_RELEASE_BYTES) {
+    n = gt_encode_into(thread, data, length, call, &ids);
+  } else {
+    Py_BEGIN_ALLOW_THREADS
+    n = gt_encode_into(thread, data, length, call, &ids);
+    Py_END_ALLOW_THREADS
+  }
+  if (n < 0) {
+    gt_explain(n, data, length, call);
+    return NULL;
+  }
+  return gt_copy_ids(ids, n);
+}
+
+static PyObject *gt_encode_text(const uint8_t *data, size_t length, const gt_call *call) {
+  if (length > GT_LARGE_BYTES || (call->threads != 1 && length > GT_RELEASE_BYTES)) return gt_encode_large(data, length, call);
+  return gt_encode_short(data, length, call);
+}
+
+PyDoc_STRVAR(encode_doc,
+"encode($module, text, *, add_special_tokens=False, special=None, errors='strict', threads=1)\n--\n\n"
+"Ids of `text`: a one-dimensional uint32 array.\n\n"
+"text: str, bytes, or any C-contiguous buffer of bytes (bytearray, memoryview, mmap, numpy uint8), used in place.\n"
+"add_special_tokens: put the post-processor's ids around the text.\n"
+"special: what to do with special tokens in the text: None as the reference engine does by default; 'match', 'text' or\n"
+"    'error'; a set of names that match, others being text; or a mapping from names to 'match', 'text' or 'error'.\n"
+"errors: 'strict' raises on ill-formed UTF-8, 'replace' reads U+FFFD for it.\n"
+"threads: for one large text; None for as many as there are CPUs. Ids do not depend on it.\n\n"
+"Raises TypeError, UnicodeError, or ValueError for a special token that is an error.");
+
+static PyObject *py_encode(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
+  (void)self;
+  if (nargs == 1 && !names && PyUnicode_Check(args[0]) && PyUnicode_IS_COMPACT_ASCII(args[0])) {
+    gt_call call = {gt_py.default_error ? gt_py.error_modes : NULL, 0, 1, 0};
+    return gt_encode_text((const uint8_t *)PyUnicode_1BYTE_DATA(args[0]), (size_t)PyUnicode_GET_LENGTH(args[0]), &call);
+  }
+  static const gt_signature signature = {"encode", 1, 1, {GT_TEXT, GT_ADD_SPECIAL, GT_SPECIAL, GT_ERRORS, GT_THREADS}};
+  gt_arguments a;
+  if (gt_parse(&signature, args, nargs, names, &a) < 0) return NULL;
+  gt_options o;
+  if (gt_options_open(&o, &a, 1) < 0) return NULL;
+  uint8_t stack[GT_STACK_BYTES];
+  gt_inputs in;
+  gt_inputs_open(&in, stack, sizeof stack);
+  const uint8_t *data;
+  size_t length;
+  PyObject *result = NULL;
+  if (gt_input(&in, a.values[GT_TEXT], -1, o.replace, &data, &length) == 0) {
+    o.call.check_utf8 = in.unchecked;
+    result = gt_encode_text(data, length, &o.call);
+  }
+  gt_inputs_close(&in);
+  gt_options_close(&o);
+  return result;
+}
+
+PyDoc_STRVAR(count_doc,
+"count($module, text, *, add_special_tokens=False, special=None, errors='strict')\n--\n\n"
+"How many ids `encode` gives, without making them.");
+
+static PyObject *py_count(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
+  (void)self;
+  static const gt_signature signature = {"count", 1, 1, {GT_TEXT, GT_ADD_SPECIAL, GT_SPECIAL, GT_ERRORS}};
+  gt_arguments a;
+  if (gt_parse(&signature, args, nargs, names, &a) < 0) return NULL;
+  gt_options o;
+  if (gt_options_open(&o, &a, 1) < 0) return NULL;
+  uint8_t stack[GT_STACK_BYTES];
+  gt_inputs in;
+  gt_inputs_open(&in, stack, sizeof stack);
+  const uint8_t *data;
+  size_t length;
+  PyObject *result = NULL;
+  if (gt_input(&in, a.values[GT_TEXT], -1, o.replace, &data, &length) == 0) {
+    o.call.check_utf8 = in.unchecked;
+    int64_t n;
+    if (length < GT_RELEASE_BYTES) {
+      n = gt_count(data, length, &o.call);
+    } else {
+      Py_BEGIN_ALLOW_THREADS
+      n = gt_count(data, length, &o.call);
+      Py_END_ALLOW_THREADS
+    }
+    if (n < 0) gt_explain(n, data, length, &o.call);
+    else result = PyLong_FromLongLong(n);
+  }
+  gt_inputs_close(&in);
+  gt_options_close(&o);
+  return result;
+}
+
+/* The texts of a batch as pointers; `items` is a tuple, so no one can take a text away while the GIL is released. */
+static PyObject *gt_encode_items(PyObject *items, gt_options *o) {
+  Py_ssize_t n = PyTuple_GET_SIZE(items);
+  const uint8_t **texts = PyMem_RawMalloc(((size_t)n + 1) * sizeof *texts);
+  size_t *lengths = PyMem_RawMalloc(((size_t)n + 1) * sizeof *lengths);
+  PyObject *result = NULL;
+  gt_inputs in;
+  gt_inputs_open(&in, NULL, 0);
+  if (!texts || !lengths) {
+    PyErr_NoMemory();
+    goto done;
+  }
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (gt_input(&in, PyTuple_GET_ITEM(items, i), i, o->replace, &texts[i], &lengths[i]) < 0) goto done;
+  o->call.check_utf8 = in.unchecked;
+  gt_output out = {0};
+  int status;
+  Py_BEGIN_ALLOW_THREADS
+  status = gt_encode_many(texts, lengths, n, &o->call, &out);
+  Py_END_ALLOW_THREADS
+  if (status == GT_OK) result = gt_wrap_output(&out);
+  else gt_raise(status, (Py_ssize_t)out.error_text, (Py_ssize_t)out.error_byte, out.error_added, NULL);
+done:
+  gt_inputs_close(&in);
+  PyMem_RawFree(lengths);
+  PyMem_RawFree(texts);
+  return result;
+}
+
+PyDoc_STRVAR(encode_batch_doc,
+"encode_batch($module, texts, threads=None, *, add_special_tokens=False, special=None, errors='strict')\n--\n\n"
+"Ids of many texts: Encoded(ids, offsets), uint32 ids of all texts one after the other and int64 offsets of\n"
+"len(texts) + 1 entries; ids[offsets[i]:offsets[i + 1]] are those of texts[i]. Options as for `encode`.\n\n"
+"threads: None for as many as there are CPUs. Ids do not depend on it.");
+
+static PyObject *py_encode_batch(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
+  (void)self;
+  static const gt_signature signature = {
+      "encode_batch", 1, 2, {GT_TEXTS, GT_THREADS, GT_ADD_SPECIAL, GT_SPECIAL, GT_ERRORS}};
+  gt_arguments a;
+  if (gt_parse(&signature, args, nargs, names, &a) < 0) return NULL;
+  PyObject *texts = a.values[GT_TEXTS];
+  if (PyUnicode_Check(texts) || PyBytes_Check(texts) || PyByteArray_Check(texts) || PyMemoryView_Check(texts))
+    return PyErr_Format(PyExc_TypeError, "texts must be a list of texts, not one %.200s", Py_TYPE(texts)->tp_name);
+  gt_options o;
+  if (gt_options_open(&o, &a, 0) < 0) return NULL;
+  PyObject *items = PySequence_Tuple(texts);
+  PyObject *result = NULL;
+  if (items) {
+    result = gt_encode_items(items, &o);
+    Py_DECREF(items);
+  } else if (!Py_TYPE(texts)->tp_iter && !PySequence_Check(texts)) {
+    PyErr_Format(PyExc_TypeError, "texts must be a list of texts, not %.200s", Py_TYPE(texts)->tp_name);
+  }
+  gt_options_close(&o);
+  return result;
+}
+
+PyDoc_STRVAR(encode_separated_doc,
+"encode_separated($module, data, separator=None, threads=None, *, add_special_tokens=False, special=None,\n"
+"                 errors='strict')\n--\n\n"
+"Ids of the pieces of one buffer between separators (bytes), as Encoded(ids, offsets). A separator belongs to no\n"
+"piece; the piece after the last one is dropped when it is empty. separator None: the buffer is one text.");
+
+static PyObject *py_encode_separated(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
+  (void)self;
+  static const gt_signature signature = {
+      "encode_separated", 1, 3, {GT_DATA, GT_SEPARATOR, GT_THREADS, GT_ADD_SPECIAL, GT_SPECIAL, GT_ERRORS}};
+  gt_arguments a;
+  if (gt_parse(&signature, args, nargs, names, &a) < 0) return NULL;
+  gt_options o;
+  if (gt_options_open(&o, &a, 0) < 0) return NULL;
+  gt_inputs in;
+  gt_inputs_open(&in, NULL, 0);
+  const uint8_t *data, *separator = NULL;
+  size_t length, separator_length = 0;
+  PyObject *result = NULL, *given = a.values[GT_SEPARATOR];
+  if (given && given != Py_None && gt_input(&in, given, -1, 0, &separator, &separator_length) < 0) goto done;
+  if (separator && !separator_length) {
+    PyErr_SetString(PyExc_ValueError, "separator must not be empty (None: no separator)");
+    goto done;
+  }
+  in.unchecked = 0;
+  if (gt_input(&in, a.values[GT_DATA], -1, o.replace, &data, &length) < 0) goto done;
+  o.call.check_utf8 = in.unchecked;
+  gt_output out = {0};
+  int status;
+  Py_BEGIN_ALLOW_THREADS
+  status = gt_encode_separated(data, length, separator, separator_length, &o.call, &out);
+  Py_END_ALLOW_THREADS
+  if (status == GT_OK) result = gt_wrap_output(&out);
+  else gt_raise(status, (Py_ssize_t)out.error_text, (Py_ssize_t)out.error_byte, out.error_added, NULL);
+done:
+  gt_inputs_close(&in);
+  gt_options_close(&o);
+  return result;
+}
+
+#include "pydecode.h"
+#include "pymodule.h"
+
+#endif

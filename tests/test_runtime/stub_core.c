@@ -1,0 +1,196 @@
+/* A made-up core behind gigatok.h, for the tests of the Python side: the id of a byte is the byte.
+ *
+ * Added tokens: 0 "<|end|>" (id 256, special), 1 "<tool>" (id 257, not special). The post-processor puts 256 in front.
+ * A pre-token is one character. WRONG_AT, if defined, makes one boundary wrong on purpose.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "gigatok.h"
+
+enum { STUB_ADDED = 2, STUB_FIRST = 256 };
+static const char *const added[STUB_ADDED] = {"<|end|>", "<tool>"};
+static const char *stub_isa = "fast";
+
+typedef struct gt_thread {
+  uint32_t *ids;
+  size_t capacity;
+} gt_thread;
+
+static _Thread_local gt_thread self;
+
+static gt_thread *gt_thread_self(void) { return &self; }
+
+int64_t gt_validate_utf8(const uint8_t *s, size_t n) {
+  size_t i = 0;
+  while (i < n) {
+    uint8_t c = s[i];
+    size_t k = c < 0x80 ? 1 : c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
+    if (!k || i + k > n) return (int64_t)i;
+    for (size_t j = 1; j < k; j++)
+      if ((s[i + j] & 0xC0) != 0x80) return (int64_t)i;
+    if ((c == 0xE0 && s[i + 1] < 0xA0) || (c == 0xED && s[i + 1] >= 0xA0)) return (int64_t)i;
+    if ((c == 0xF0 && s[i + 1] < 0x90) || (c == 0xF4 && s[i + 1] >= 0x90)) return (int64_t)i;
+    i += k;
+  }
+  return -1;
+}
+
+/* Ids of one text into `ids` (room for length + 1). error[0] is the byte, error[1] the added token. */
+static int64_t stub_encode(const uint8_t *text, size_t length, const gt_call *call, uint32_t *ids, int64_t error[2]) {
+  error[0] = error[1] = -1;
+  if (call->check_utf8 && (error[0] = gt_validate_utf8(text, length)) >= 0) return GT_BAD_UTF8;
+  int64_t n = 0;
+  if (call->add_special_tokens) ids[n++] = STUB_FIRST;
+  for (size_t i = 0; i < length;) {
+    size_t step = 1;
+    uint32_t id = text[i];
+    for (int a = 0; a < STUB_ADDED; a++) {
+      size_t k = strlen(added[a]);
+      if (k > length - i || memcmp(text + i, added[a], k) != 0) continue;
+      int mode = call->added_modes ? call->added_modes[a] : GT_MATCH;
+      if (mode == GT_ERROR) {
+        error[0] = (int64_t)i;
+        error[1] = a;
+        return GT_SPECIAL_IN_TEXT;
+      }
+      if (mode == GT_MATCH) {
+        id = (uint32_t)(STUB_FIRST + a);
+        step = k;
+      }
+    }
+    ids[n++] = id;
+    i += step;
+  }
+  return n;
+}
+
+static int64_t gt_encode_into(gt_thread *t, const uint8_t *text, size_t length, const gt_call *call, uint32_t **ids) {
+  if (t->capacity < length + 1) {
+    uint32_t *more = realloc(t->ids, (length + 1) * sizeof *more);
+    if (!more) return GT_NO_MEMORY;
+    t->ids = more;
+    t->capacity = length + 1;
+  }
+  int64_t error[2];
+  *ids = t->ids;
+  return stub_encode(text, length, call, t->ids, error);
+}
+
+int gt_encode_many(const uint8_t *const *texts, const size_t *lengths, int64_t n_texts, const gt_call *call, gt_output *out) {
+  size_t total = 1;
+  for (int64_t i = 0; i < n_texts; i++) total += lengths[i] + 1;
+  memset(out, 0, sizeof *out);
+  out->ids = malloc(total * sizeof *out->ids);
+  out->offsets = malloc(((size_t)n_texts + 1) * sizeof *out->offsets);
+  if (!out->ids || !out->offsets) {
+    gt_output_free(out);
+    return GT_NO_MEMORY;
+  }
+  out->n_texts = n_texts;
+  out->offsets[0] = 0;
+  for (int64_t i = 0; i < n_texts; i++) {
+    int64_t error[2], n = stub_encode(texts[i], lengths[i], call, out->ids + out->n_ids, error);
+    if (n < 0) {
+      gt_output_free(out);
+      out->error_text = i;
+      out->error_byte = error[0];
+      out->error_added = (int32_t)error[1];
+      return (int)n;
+    }
+    out->offsets[i + 1] = out->n_ids += n;
+  }
+  return GT_OK;
+}
+
+int gt_encode_separated(const uint8_t *data, size_t length, const uint8_t *separator, size_t separator_length,
+                        const gt_call *call, gt_output *out) {
+  if (!separator_length) return gt_encode_many(&data, &length, 1, call, out);
+  const uint8_t **texts = malloc((length + 1) * sizeof *texts);
+  size_t *lengths = malloc((length + 1) * sizeof *lengths);
+  int64_t n = 0;
+  const uint8_t *at = data, *end = data + length;
+  while (at < end) {
+    const uint8_t *cut = memmem(at, (size_t)(end - at), separator, separator_length);
+    texts[n] = at;
+    lengths[n++] = (size_t)((cut ? cut : end) - at);
+    at = cut ? cut + separator_length : end;
+  }
+  int status = gt_encode_many(texts, lengths, n, call, out);
+  free(texts);
+  free(lengths);
+  return status;
+}
+
+int64_t gt_count(const uint8_t *text, size_t length, const gt_call *call) {
+  uint32_t *ids;
+  return gt_encode_into(gt_thread_self(), text, length, call, &ids);
+}
+
+void gt_output_free(gt_output *out) {
+  free(out->ids);
+  free(out->offsets);
+  memset(out, 0, sizeof *out);
+}
+
+int64_t gt_decode(const uint32_t *ids, int64_t n_ids, int32_t skip_special, uint8_t *bytes, int64_t capacity) {
+  int64_t n = 0;
+  for (int64_t i = 0; i < n_ids; i++) {
+    int64_t length;
+    const uint8_t *token = gt_token_bytes(ids[i], &length);
+    if (!token || (skip_special && ids[i] == STUB_FIRST)) continue;
+    for (int64_t j = 0; j < length; j++, n++)
+      if (n < capacity) bytes[n] = token[j];
+  }
+  return n;
+}
+
+const uint8_t *gt_token_bytes(uint32_t id, int64_t *length) {
+  static uint8_t all[256];
+  if (id >= STUB_FIRST + STUB_ADDED) return NULL;
+  if (id >= STUB_FIRST) {
+    *length = (int64_t)strlen(added[id - STUB_FIRST]);
+    return (const uint8_t *)added[id - STUB_FIRST];
+  }
+  all[id] = (uint8_t)id;
+  *length = 1;
+  return all + id;
+}
+
+int64_t gt_token_id(const uint8_t *bytes, size_t length) {
+  for (int a = 0; a < STUB_ADDED; a++)
+    if (strlen(added[a]) == length && memcmp(added[a], bytes, length) == 0) return STUB_FIRST + a;
+  return length == 1 ? bytes[0] : -1;
+}
+
+int64_t gt_boundaries(const uint8_t *text, size_t length, const char *isa, uint64_t *starts, int64_t capacity) {
+  int64_t n = 0;
+  (void)isa;
+  for (size_t i = 0; i < length; i++) {
+    if ((text[i] & 0xC0) == 0x80) continue;
+#ifdef WRONG_AT
+    if (i % 64 == WRONG_AT && text[i] == '\n') continue;
+#endif
+    if (n < capacity) starts[n] = i;
+    n++;
+  }
+  return n;
+}
+
+const char *gt_isa(void) { return stub_isa; }
+const char *gt_isas(void) { return "fast slow"; }
+int gt_set_isa(const char *name) {
+  if (strcmp(name, "fast") == 0) stub_isa = "fast";
+  else if (strcmp(name, "slow") == 0) stub_isa = "slow";
+  else return GT_BAD_ARGUMENT;
+  return GT_OK;
+}
+void gt_release_thread(void) {
+  free(self.ids);
+  self.ids = NULL;
+  self.capacity = 0;
+}
+int64_t gt_thread_bytes(void) { return (int64_t)(self.capacity * sizeof(uint32_t)); }
+
+#include "pycall.h"
