@@ -1,0 +1,62 @@
+"""read_definition: any definition file we know to a TokenizerDefinition."""
+
+from __future__ import annotations
+
+import re
+
+from gigatok_compile.definition.source import Source, read_source
+from gigatok_compile.definition.tiktoken_ranks import Grammar, read_rank_file
+from gigatok_compile.definition.tokenizer_json import read_tokenizer_json
+from gigatok_compile.errors import DefinitionError
+from gigatok_compile.ir.definition import TokenizerDefinition
+from gigatok_compile.names import name_from_stem
+
+_RANK_LINE = re.compile(rb"[A-Za-z0-9+/]*={0,2}[ \t]+[0-9]+[ \t]*")
+_FORMATS_HINT = "what is read: tokenizer.json, and tiktoken rank files with --grammar"
+
+
+def read_definition(
+    path_or_word: str, *, grammar: Grammar | None = None, name: str | None = None
+) -> TokenizerDefinition:
+    """Read a tokenizer definition.
+
+    Args:
+        path_or_word: a tokenizer.json or tiktoken rank file, plain or `.xz`; or `gpt2`, whose definition is embedded.
+            The format is told by the content, not by the suffix.
+        grammar: the pattern and special tokens of a rank file, which does not hold them.
+        name: the module's name; None makes one from the file's stem.
+
+    Raises:
+        DefinitionError: the file, the field's path or the line, what is wrong there, and what to do.
+    """
+    source = read_source(path_or_word)
+    chosen = name or name_from_stem(source.stem)
+    try:
+        return _read(source, grammar, chosen)
+    except DefinitionError as error:
+        where = f"{source.label}: {error.where}" if error.where else source.label
+        raise DefinitionError(error.message, where=where, hint=error.hint) from None
+
+
+def _read(source: Source, grammar: Grammar | None, name: str) -> TokenizerDefinition:
+    start = source.data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start:
+        raise DefinitionError("the file is empty", hint=_FORMATS_HINT)
+    if start.startswith((b"{", b"[")):
+        if grammar is not None:
+            raise DefinitionError("a tokenizer.json holds its own pattern", hint="leave --grammar out")
+        return read_tokenizer_json(source.data, name=name, sha256=source.sha256)
+    if source.suffix == ".tiktoken" or _RANK_LINE.fullmatch(start.splitlines()[0]):
+        if grammar is None:
+            raise DefinitionError(
+                "a tiktoken rank file does not hold its pattern",
+                hint="name it with --grammar, for example --grammar cl100k; a wrong one gives wrong ids",
+            )
+        return read_rank_file(source.data, grammar, name=name, sha256=source.sha256)
+    if source.data.startswith(b"\n") and not _is_text(source.data):  # a protobuf whose first field is a message
+        raise DefinitionError("this looks like a SentencePiece .model, which is not compiled", hint=_FORMATS_HINT)
+    raise DefinitionError("this is neither a JSON object nor a tiktoken rank file", hint=_FORMATS_HINT)
+
+
+def _is_text(data: bytes) -> bool:
+    return not any(byte < 9 for byte in data[:4096])

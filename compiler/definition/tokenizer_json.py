@@ -1,0 +1,90 @@
+"""tokenizer.json (Hugging Face tokenizers, version "1.0") to a TokenizerDefinition."""
+
+from __future__ import annotations
+
+from gigatok_compile.definition.added_tokens import read_added_tokens
+from gigatok_compile.definition.bpe_model import guess_model_type, read_bpe_model, read_vocab
+from gigatok_compile.definition.decoder import read_decoder
+from gigatok_compile.definition.fields import Fields
+from gigatok_compile.definition.json_text import parse_json
+from gigatok_compile.definition.normalizer import read_normalizer
+from gigatok_compile.definition.post_processor import read_post_processor
+from gigatok_compile.definition.pre_tokenizer import read_pre_tokenizer
+from gigatok_compile.definition.truncation import read_padding, read_truncation
+from gigatok_compile.errors import DefinitionError
+from gigatok_compile.ir.definition import TokenizerDefinition
+
+REFERENCE = "tokenizers 0.23.3"
+
+_TOP_LEVEL = (
+    "version",
+    "truncation",
+    "padding",
+    "added_tokens",
+    "normalizer",
+    "pre_tokenizer",
+    "post_processor",
+    "decoder",
+    "model",
+)
+
+
+def read_tokenizer_json(data: bytes, *, name: str, sha256: str) -> TokenizerDefinition:
+    """Read the bytes of a tokenizer.json.
+
+    Raises:
+        DefinitionError: malformed, or something that is not compiled; names the field's path.
+    """
+    fields = Fields.of(parse_json(data), "")
+    _check_top_level(fields)
+    # The parts that are cheap to read come first: a definition is refused before its vocabulary is looked at.
+    model = fields.child("model")
+    kind = guess_model_type(model)
+    if kind != "BPE":
+        model.fail("type", f"the model {kind} is not compiled", "what compiles: a byte-level BPE")
+    normalizer = read_normalizer(fields.optional_child("normalizer"))
+    pre_tokenizer = read_pre_tokenizer(fields.optional_child("pre_tokenizer"))
+    post_processor = read_post_processor(fields.optional_child("post_processor"))
+    decoder, decoder_warnings = read_decoder(fields.optional_child("decoder"))
+    special_count = len(post_processor.prefix) + len(post_processor.suffix)
+    truncation = read_truncation(fields.optional_child("truncation"), special_count)
+    padding = read_padding(fields.optional_child("padding"))
+
+    vocab = read_vocab(model)
+    added_tokens, added_warnings = read_added_tokens(fields, vocab)
+    bpe, model_warnings = read_bpe_model(model, vocab, {token.content for token in added_tokens})
+    return TokenizerDefinition(
+        name=name,
+        source_format="tokenizer.json",
+        reference=REFERENCE,
+        sha256=sha256,
+        normalizer=normalizer,
+        pre_tokenizer=pre_tokenizer,
+        model=bpe,
+        added_tokens=added_tokens,
+        post_processor=post_processor,
+        decoder=decoder,
+        truncation=truncation,
+        padding=padding,
+        warnings=decoder_warnings + added_warnings + model_warnings,
+    )
+
+
+def _check_top_level(fields: Fields) -> None:
+    if isinstance(fields.values.get("vocab"), list) and "config" in fields.values:
+        raise DefinitionError(
+            "this looks like a tekken.json, which is not compiled", hint="what is read: tokenizer.json"
+        )
+    for key in fields.values:
+        if key not in _TOP_LEVEL:
+            raise DefinitionError(
+                "unknown field; the reference does not load this file",
+                where=key,
+                hint=f"known: {', '.join(_TOP_LEVEL)}",
+            )
+    if "model" not in fields.values:
+        raise DefinitionError(
+            "no model in this file", where="model", hint="a tokenizer.json is wanted, not a config.json"
+        )
+    if "version" in fields.values and fields.string("version") != "1.0":
+        fields.fail("version", f"unknown version {fields.values['version']!r}", 'what compiles: "1.0"')
