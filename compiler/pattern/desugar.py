@@ -1,0 +1,289 @@
+"""PatternAst -> a tree over numbered character sets, in which only the six nodes of `ir.tags` are left.
+
+A possessive or atomic repeat of one set X says "X may not follow unless the count is exhausted", which one character
+of look-ahead expresses exactly:
+
+    X*+ = X*(?!X)    X++ = X+(?!X)    X?+ = X|(?!X)    X{n,m}+ = X{m}|X{n,m-1}(?!X)
+
+Look-ahead at one character, `$` and `\\z` become `Next`. All else that is not regular, or looks back, or looks further,
+is `Unsupported`, with the span of the construct.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gigatok_compile.errors import Unsupported
+from gigatok_compile.ir.pattern import (
+    Alternation,
+    Anchor,
+    Backreference,
+    CharClass,
+    Concat,
+    Dot,
+    Flags,
+    Group,
+    LineBreak,
+    Literal,
+    Look,
+    PatternAst,
+    PatternNode,
+    Property,
+    Quantified,
+    Shorthand,
+)
+from gigatok_compile.ir.tags import Alt, Chars, Next, Node, Repeat, Seq, Span
+from gigatok_compile.pattern.codeset import CodeSet
+from gigatok_compile.pattern.sets import NEWLINE, character_set
+from gigatok_compile.unicode.tables import expansions, fold_orbit
+
+_ANCHOR_NAMES = {
+    "^": "a start-of-line anchor",
+    "A": "a start-of-text anchor",
+    "Z": "the anchor \\Z (the end, or a newline before it) looks two characters ahead and",
+    "b": "a word boundary",
+    "B": "a word boundary",
+    "G": "the anchor \\G",
+    "K": "\\K",
+}
+
+
+class Desugar:
+    """Lowers one pattern. `sets[n]` is the character set that `Chars` and `Next` call n in their `tags`."""
+
+    def __init__(self, ast: PatternAst) -> None:
+        self.ast = ast
+        self.sets: list[CodeSet] = []
+        self._numbers: dict[CodeSet, int] = {}
+
+    def run(self) -> Node:
+        """The whole pattern.
+
+        Raises:
+            Unsupported: for a construct outside the automaton tier, or a pattern that matches the empty string.
+        """
+        root = self.lower(self.ast.root, frozenset())
+        if matches_empty(root):
+            raise self.unsupported("a pattern that can match the empty string", Span(0, len(self.ast.text)))
+        return root
+
+    def unsupported(self, construct: str, span: Span) -> Unsupported:
+        return Unsupported(
+            f"{construct} is not compiled to an automaton",
+            tier="automaton",
+            pattern=self.ast.text,
+            start=span.start,
+            end=span.end,
+        )
+
+    def number(self, code_set: CodeSet) -> int:
+        if code_set not in self._numbers:
+            self._numbers[code_set] = len(self.sets)
+            self.sets.append(code_set)
+        return self._numbers[code_set]
+
+    def chars(self, code_set: CodeSet, span: Span) -> Chars:
+        return Chars(frozenset({self.number(code_set)}), span)
+
+    def next(self, code_set: CodeSet, at_end: bool, span: Span) -> Next:
+        return Next(frozenset({self.number(code_set)}), at_end, span)
+
+    def set_of(self, node: Chars | Next) -> CodeSet:
+        (number,) = node.tags
+        return self.sets[number]
+
+    def lower(self, node: PatternNode, flags: frozenset[str]) -> Node:
+        match node:
+            case Literal() | Dot() | Shorthand() | Property() | CharClass():
+                code_set = character_set(node, self.ast.dialect, flags)
+                self.check_single_fold(node, code_set, flags)
+                return self.chars(code_set, node.span)
+            case Flags():
+                item = self.lower(node.item, (flags | set(node.on)) - set(node.off))
+                return replace(item, span=node.span)
+            case Concat():
+                self.check_sequence_folds(node, flags)
+                return sequence([self.lower(item, flags) for item in node.items], node.span)
+            case Alternation():
+                return self.choice([self.lower(option, flags) for option in node.options], node.span)
+            case Group():
+                item = self.lower(node.item, flags)
+                item = self.make_atomic(item, node.span) if node.kind == "atomic" else item
+                return replace(item, span=node.span)
+            case Look() | Anchor():
+                code_set, at_end = self.next_test(node, flags)
+                return self.next(code_set, at_end, node.span)
+            case LineBreak():
+                return self.line_break(node.span)
+            case Quantified():
+                return self.repeat(node, flags)
+            case Backreference():
+                raise self.unsupported("a group call" if node.call else "a back-reference", node.span)
+
+    def choice(self, options: list[Node], span: Span) -> Node:
+        """An ordered choice; between single characters the order does not matter, so they become one set."""
+        if len(options) > 1 and all(isinstance(option, Chars) for option in options):
+            ranges = [r for option in options if isinstance(option, Chars) for r in self.set_of(option).ranges]
+            return self.chars(CodeSet.of(ranges), span)
+        return Alt(tuple(options), span)
+
+    # Repeats
+
+    def repeat(self, node: Quantified, flags: frozenset[str]) -> Node:
+        item = self.lower(node.item, flags)
+        if node.high == 0:
+            return Seq((), node.span)
+        if node.high != 1 and matches_empty(item):
+            raise self.unsupported("a repeat of something that can be empty", node.span)
+        if node.mode == "possessive":
+            return self.possessive(item, node.low, node.high, node.span)
+        if (node.low, node.high) == (1, 1):
+            return item
+        return Repeat(item, node.low, node.high, node.mode == "greedy", node.span)
+
+    def possessive(self, item: Node, low: int, high: int | None, span: Span) -> Node:
+        if not isinstance(item, Chars):
+            raise self.unsupported("a possessive repeat of more than one character", span)
+        stop = self.next(self.set_of(item).complement(), True, span)
+        if high is None:
+            return Seq((Repeat(item, low, None, True, span), stop), span)
+        full = repeat_exactly(item, high, span)
+        if low == high:
+            return full
+        short = sequence([] if high == 1 else [Repeat(item, low, high - 1, True, span)], span)
+        return Alt((full, sequence([short, stop], span)), span)
+
+    def make_atomic(self, item: Node, span: Span) -> Node:
+        """`(?>item)` where its first match is decided by one character of look-ahead."""
+        match item:
+            case Chars() | Next():
+                return item
+            case Seq() if all(isinstance(part, Chars | Next) for part in item.items):
+                return item
+            case Seq() if item.items and all(isinstance(part, Chars | Next) for part in item.items[:-1]):
+                return sequence([*item.items[:-1], self.make_atomic(item.items[-1], span)], span)
+            case Repeat(item=Chars() as inner) if item.greedy:
+                return self.possessive(inner, item.low, item.high, span)
+            case Repeat(item=Chars() as inner):
+                return repeat_exactly(inner, item.low, span)  # a lazy atomic repeat never takes more than it must
+            case _:
+                raise self.unsupported("an atomic group of this form", span)
+
+    def line_break(self, span: Span) -> Node:
+        """`\\R` is `(?>\\r\\n|[\\n-\\r\\x85\\u2028\\u2029])`: a CR stands alone only where no LF follows."""
+        carriage_return = self.chars(CodeSet.single(0x0D), span)
+        others = CodeSet.of([(0x0A, 0x0C), (0x85, 0x85), (0x2028, 0x2029)])
+        return Alt(
+            (
+                Seq((carriage_return, self.chars(NEWLINE, span)), span),
+                Seq((carriage_return, self.next(NEWLINE.complement(), True, span)), span),
+                self.chars(others, span),
+            ),
+            span,
+        )
+
+    # Look-ahead
+
+    def next_test(self, node: PatternNode, flags: frozenset[str]) -> tuple[CodeSet, bool]:
+        """(set, at_end) such that `node`, tested without consuming, means "next in set, or at the end if at_end"."""
+        match node:
+            case Literal() | Dot() | Shorthand() | Property() | CharClass():
+                code_set = character_set(node, self.ast.dialect, flags)
+                self.check_single_fold(node, code_set, flags)
+                return code_set, False
+            case Flags():
+                return self.next_test(node.item, (flags | set(node.on)) - set(node.off))
+            case Group():
+                return self.next_test(node.item, flags)
+            case Alternation():
+                tests = [self.next_test(option, flags) for option in node.options]
+                return CodeSet.of(r for code_set, _ in tests for r in code_set.ranges), any(end for _, end in tests)
+            case Quantified(low=1):
+                return self.next_test(node.item, flags)
+            case Look(ahead=True):
+                code_set, at_end = self.next_test(node.item, flags)
+                return (code_set.complement(), not at_end) if node.negated else (code_set, at_end)
+            case Look():
+                raise self.unsupported("look-behind", node.span)
+            case Anchor(kind="z"):
+                return CodeSet.empty(), True
+            case Anchor(kind="$"):
+                line_end = self.ast.dialect == "oniguruma" or "m" in flags
+                return NEWLINE if line_end else CodeSet.empty(), True
+            case Anchor():
+                raise self.unsupported(_ANCHOR_NAMES[node.kind], node.span)
+            case Backreference():
+                raise self.unsupported("a back-reference", node.span)
+            case _:
+                raise self.unsupported("look-ahead at more than one character", node.span)
+
+    # Case folding to several characters, which only Oniguruma does
+
+    def check_single_fold(self, node: PatternNode, code_set: CodeSet, flags: frozenset[str]) -> None:
+        if self.ast.dialect != "oniguruma" or "i" not in flags or isinstance(node, Dot | Shorthand | Property):
+            return
+        if isinstance(node, CharClass) and node.negated:
+            return
+        if any(code_point in code_set for code_point in expansions()):
+            raise self.unsupported("case-insensitive matching of a character that folds to several", node.span)
+
+    def check_sequence_folds(self, node: Concat, flags: frozenset[str]) -> None:
+        if self.ast.dialect != "oniguruma" or "i" not in flags:
+            return
+        run: list[Literal] = []
+        for item in (*node.items, None):
+            literals = literal_run(item) if item is not None else None
+            if literals is not None:
+                run += literals
+                continue
+            for start in range(len(run)):
+                for folded in expansions().values():
+                    window = run[start : start + len(folded)]
+                    if len(window) == len(folded) and all(
+                        literal.code_point in fold_orbit(wanted) for literal, wanted in zip(window, folded, strict=True)
+                    ):
+                        span = Span(window[0].span.start, window[-1].span.end)
+                        raise self.unsupported("case-insensitive matching of letters that one character folds to", span)
+            run = []
+
+
+def literal_run(node: PatternNode) -> list[Literal] | None:
+    """The literals of a node that is only a string of them, else None."""
+    match node:
+        case Literal():
+            return [node]
+        case Group(kind="plain" | "capture"):
+            return literal_run(node.item)
+        case Concat():
+            parts = [literal_run(item) for item in node.items]
+            return None if None in parts else [literal for part in parts if part is not None for literal in part]
+        case _:
+            return None
+
+
+def sequence(items: list[Node], span: Span) -> Node:
+    """The items one after another, nested sequences flattened."""
+    flat: list[Node] = []
+    for item in items:
+        flat += item.items if isinstance(item, Seq) else [item]
+    return flat[0] if len(flat) == 1 else Seq(tuple(flat), span)
+
+
+def repeat_exactly(item: Node, count: int, span: Span) -> Node:
+    if count == 0:
+        return Seq((), span)
+    return item if count == 1 else Repeat(item, count, count, True, span)
+
+
+def matches_empty(node: Node) -> bool:
+    match node:
+        case Chars():
+            return False
+        case Next():
+            return True
+        case Seq():
+            return all(matches_empty(item) for item in node.items)
+        case Alt():
+            return any(matches_empty(option) for option in node.options)
+        case Repeat():
+            return node.low == 0 or matches_empty(node.item)
