@@ -89,8 +89,9 @@ class Link:
 class Cycle:
     """Streams that depend on each other (a position in a run, modulo some number): repeated until nothing changes.
 
-    No expression negates a stream of the cycle, so the repetition only ever adds bits. In a `ring` each stream uses
-    only the one before it (the first uses the last), so it is enough to watch the first.
+    A bit depends only on bits of neighbouring characters on one side, so each repetition settles at least one more of
+    them, and where nothing changes the answer is the only one. In a `ring` each stream uses only the one before it (the
+    first uses the last), so it is enough to watch the first.
     """
 
     steps: tuple[Plain, ...]
