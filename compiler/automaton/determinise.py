@@ -1,0 +1,130 @@
+"""TagProgram -> BoundaryAutomaton: the leftmost-first subset construction with one character of look-ahead.
+
+Problem: the alternatives are ordered, so a set of NFA nodes is not enough. Idea: a state is the *ordered* list of
+threads, before following the moves that consume nothing. On the next symbol those moves are followed with the symbol
+known, so every `Test` is decided on the spot; reaching `Accept` says "a match may end before this symbol" and drops
+all threads of lower preference; the threads that can consume the symbol form the next state.
+
+Cost: one closure per state and tag. Counted repeats multiply states, hence the limit. Sources: Cox 2007 (ordered
+thread lists); the look-ahead by delaying the closure one symbol is what lazy DFAs (RE2, rust regex) do for `\\b`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gigatok_compile.automaton.nfa import Accept, Choose, Consume, Nfa, Test, build_nfa
+from gigatok_compile.errors import Unsupported
+from gigatok_compile.ir.automaton import DEAD, BoundaryAutomaton
+from gigatok_compile.ir.tags import TagProgram
+
+MAX_STATES = 16_384
+
+Threads = tuple[int, ...]
+
+
+def determinise(program: TagProgram) -> BoundaryAutomaton:
+    """The minimal automaton of `program`.
+
+    Raises:
+        Unsupported: when it has more than 16,384 states before minimisation.
+    """
+    nfa = build_nfa(program)
+    numbers: dict[Threads, int] = {(): DEAD, (nfa.start,): 1}
+    order: list[Threads] = [(), (nfa.start,)]
+    moves: list[list[int]] = []
+    accepts: list[list[bool]] = []
+    symbols = nfa.tag_count + 1
+    for threads in order:  # grows while we walk it
+        move_row, accept_row = [DEAD] * symbols, [False] * symbols
+        for symbol in range(symbols):
+            target, accept_row[symbol] = step(nfa, threads, symbol)
+            if target not in numbers:
+                if len(order) >= MAX_STATES:
+                    raise Unsupported(
+                        f"the pattern needs more than {MAX_STATES} automaton states",
+                        tier="automaton",
+                        pattern=program.pattern,
+                        start=0,
+                        end=len(program.pattern),
+                    )
+                numbers[target] = len(order)
+                order.append(target)
+            move_row[symbol] = numbers[target]
+        moves.append(move_row)
+        accepts.append(accept_row)
+    return minimise(np.array(moves, dtype=np.int64), np.array(accepts, dtype=np.bool_))
+
+
+def step(nfa: Nfa, threads: Threads, symbol: int) -> tuple[Threads, bool]:
+    """(threads after consuming `symbol`, may a match end before it). The text end, `tag_count`, is consumed by none."""
+    seen: set[int] = set()
+    survivors: dict[int, None] = {}  # ordered and without repeats: the first, preferred, occurrence counts
+    stack = list(reversed(threads))
+    while stack:
+        number = stack.pop()
+        if number in seen:
+            continue
+        seen.add(number)
+        match nfa.nodes[number]:
+            case Accept():
+                return tuple(survivors), True
+            case Choose(options):
+                stack.extend(reversed(options))
+            case Test(wanted, after):
+                if symbol in wanted:
+                    stack.append(after)
+            case Consume(tags, after):
+                if symbol in tags:
+                    survivors.setdefault(after)
+    return tuple(survivors), False
+
+
+def minimise(moves: npt.NDArray[np.int64], accepts: npt.NDArray[np.bool_]) -> BoundaryAutomaton:
+    """Merge states that no text tells apart (Moore), then tags that no state tells apart; number what is left.
+
+    moves, accepts: (states, tags + 1), state 0 dead, state 1 the start, the last column the text end.
+    """
+    classes = np.zeros(moves.shape[0], dtype=np.int64)
+    count = 1
+    while True:
+        # A class is split until its members agree on what they accept and on the classes they move to.
+        rows = np.concatenate([classes[:, None], accepts, classes[moves]], axis=1)
+        _, classes = np.unique(rows, axis=0, return_inverse=True)
+        classes = classes.reshape(-1).astype(np.int64)
+        if classes.max() + 1 == count:
+            break
+        count = int(classes.max()) + 1
+    _, representatives = np.unique(classes, return_index=True)
+    small_moves, small_accepts = classes[moves[representatives]], accepts[representatives]
+
+    tag_count = moves.shape[1] - 1
+    columns: list[int] = []
+    kept: list[int] = []
+    keys: dict[bytes, int] = {}
+    for tag in range(tag_count):
+        key = small_moves[:, tag].tobytes() + small_accepts[:, tag].tobytes()
+        if key not in keys:
+            keys[key] = len(kept)
+            kept.append(tag)
+        columns.append(keys[key])
+    kept.append(tag_count)  # the text end keeps its own column
+    small_moves, small_accepts = small_moves[:, kept], small_accepts[:, kept]
+
+    dead, start = int(classes[DEAD]), int(classes[1])
+    order = [dead] if start == dead else [dead, start]
+    placed = set(order)
+    for state in order:  # breadth first; grows while we walk it, and the dead state leads nowhere
+        for target in small_moves[state].tolist():
+            if target not in placed:
+                placed.add(target)
+                order.append(target)
+    renumber = np.zeros(count, dtype=np.int64)
+    renumber[order] = np.arange(len(order))
+    final_moves = renumber[small_moves[order]].astype(np.uint16)
+    final_accepts = np.ascontiguousarray(small_accepts[order])
+    final_moves.setflags(write=False)
+    final_accepts.setflags(write=False)
+    return BoundaryAutomaton(tuple(columns), final_moves, final_accepts, int(renumber[start]))
+

@@ -1,0 +1,119 @@
+"""Plain-Python interpreters: what a TagProgram means, and what its automaton says. Slow on purpose, easy to trust.
+
+`split_program` backtracks over the tree as a regex engine does and knows nothing of automata, so the two functions
+check each other. Positions are code points.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+
+from gigatok_compile.ir.automaton import DEAD, BoundaryAutomaton
+from gigatok_compile.ir.tags import Alt, Chars, Next, Node, Repeat, Seq, TagProgram
+
+Piece = tuple[int, int, bool]  # start, end, is it a match
+
+
+def tags_of_text(program: TagProgram, text: str) -> list[int]:
+    """The tag of every character, then `program.end`.
+
+    Raises:
+        ValueError: for a lone surrogate, which has no tag.
+    """
+    starts = sorted((low, high, tag.index) for tag in program.tags for low, high in tag.ranges)
+    lows = [low for low, _, _ in starts]
+    tags: list[int] = []
+    for position, char in enumerate(text):
+        low, high, tag = starts[bisect_right(lows, ord(char)) - 1]
+        if not low <= ord(char) <= high:
+            raise ValueError(f"the character at {position} is a lone surrogate")
+        tags.append(tag)
+    return [*tags, program.end]
+
+
+def split_program(program: TagProgram, text: str) -> list[Piece]:
+    """Pieces of `text` by backtracking over the tree of `program`: the definition of its meaning."""
+    tags = tags_of_text(program, text)
+    return _pieces(len(text), lambda start: next(_ends(program.root, tags, start, program.end), None))
+
+
+def split_automaton(automaton: BoundaryAutomaton, program: TagProgram, text: str) -> list[Piece]:
+    """Pieces of `text` by running `automaton`, which was made from `program`."""
+    columns = [*automaton.columns, automaton.end_column]
+    symbols = [columns[tag] for tag in tags_of_text(program, text)]
+    moves, accepts = automaton.moves.tolist(), automaton.accepts.tolist()
+
+    def match_end(start: int) -> int | None:
+        state, position, end = automaton.start, start, None
+        while state != DEAD:
+            symbol = symbols[position]
+            if accepts[state][symbol]:
+                end = position
+            state = moves[state][symbol]
+            position += 1
+        return end
+
+    return _pieces(len(text), match_end)
+
+
+def _pieces(length: int, match_end: Callable[[int], int | None]) -> list[Piece]:
+    """Matches from left to right, and what lies between them."""
+    pieces: list[Piece] = []
+    gap = start = 0
+    while start < length:
+        end = match_end(start)
+        if end is None:
+            start += 1
+            continue
+        if gap < start:
+            pieces.append((gap, start, False))
+        pieces.append((start, end, True))
+        gap = start = end
+    if gap < length:
+        pieces.append((gap, length, False))
+    return pieces
+
+
+def _ends(node: Node, tags: Sequence[int], start: int, end_tag: int) -> Iterator[int]:
+    """Positions where a match of `node` from `start` may end, the preferred one first."""
+    match node:
+        case Chars():
+            if tags[start] in node.tags:
+                yield start + 1
+        case Next():
+            if tags[start] in node.tags or (node.at_end and tags[start] == end_tag):
+                yield start
+        case Seq():
+            yield from _sequence_ends(node.items, tags, start, end_tag)
+        case Alt():
+            for option in node.options:
+                yield from _ends(option, tags, start, end_tag)
+        case Repeat(item=Chars(tags=wanted)):
+            # Runs of one set are what patterns are made of; without recursion they may be long.
+            limit = start
+            most = len(tags) if node.high is None else min(len(tags), start + node.high)
+            while limit < most and tags[limit] in wanted:
+                limit += 1
+            stops = range(start + node.low, limit + 1)
+            yield from reversed(stops) if node.greedy else stops
+        case Repeat():
+            yield from _repeat_ends(node, 0, tags, start, end_tag)
+
+
+def _sequence_ends(items: Sequence[Node], tags: Sequence[int], start: int, end_tag: int) -> Iterator[int]:
+    if not items:
+        yield start
+        return
+    for middle in _ends(items[0], tags, start, end_tag):
+        yield from _sequence_ends(items[1:], tags, middle, end_tag)
+
+
+def _repeat_ends(node: Repeat, done: int, tags: Sequence[int], start: int, end_tag: int) -> Iterator[int]:
+    if done >= node.low and not node.greedy:
+        yield start
+    if node.high is None or done < node.high:
+        for middle in _ends(node.item, tags, start, end_tag):
+            yield from _repeat_ends(node, done + 1, tags, middle, end_tag)
+    if done >= node.low and node.greedy:
+        yield start
