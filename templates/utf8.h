@@ -19,6 +19,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common.h"
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define GT_X86 1
 #include <immintrin.h>
@@ -38,12 +40,6 @@
 #endif
 
 #define GT_HIGH_BITS UINT64_C(0x8080808080808080)
-
-static inline uint64_t gt_load64(const uint8_t *p) {
-  uint64_t word;
-  memcpy(&word, p, 8);
-  return word;
-}
 
 /* How many ASCII bytes [p, end) begins with, in whole steps only: the byte at the result may still be ASCII when fewer
  * than 8 bytes are left or when a non-ASCII byte follows within the step. */
@@ -75,7 +71,7 @@ static inline size_t gt_utf8_sequence(const uint8_t *p, const uint8_t *end) {
 }
 
 /* Offset of the first ill-formed sequence at or after `from`, which must be where a sequence begins, or -1. */
-__attribute__((unused)) static int64_t gt_utf8_locate(const uint8_t *p, size_t n, size_t from) {
+GT_UNUSED static int64_t gt_utf8_locate(const uint8_t *p, size_t n, size_t from) {
   while (from < n) {
     size_t length = gt_utf8_sequence(p + from, p + n);
     if (!length) return (int64_t)from;
@@ -130,7 +126,7 @@ static const uint64_t gt_u8_rows[256] = {
     [0xF4] = GT_U8_GO(GT_U8_START, GT_U8_AFTER_F4),
 };
 
-__attribute__((unused)) static int64_t gt_validate_portable(const uint8_t *p, size_t n) {
+GT_UNUSED static int64_t gt_validate_portable(const uint8_t *p, size_t n) {
   size_t i = 0;
   uint64_t state = GT_U8_START;
   while (i < n) {
@@ -316,7 +312,7 @@ __attribute__((target("avx512f,avx512bw"))) static int64_t gt_validate_avx512(co
 #endif
 
 /* Offset of the first ill-formed sequence of p[0..n), or -1. */
-__attribute__((unused)) static int64_t gt_validate(const uint8_t *p, size_t n) {
+GT_UNUSED static int64_t gt_validate(const uint8_t *p, size_t n) {
 #if GT_X86
   if (n >= 16) {
     int level = GT_VECTOR_LEVEL;

@@ -1,0 +1,126 @@
+"""NfcData as the tables of templates/normalize.h.
+
+Characters are looked up in two stages by code point: a block of 64 (what one trail byte of UTF-8 spans) names a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+from gigatok_compile.ir.plan import Table, TableSet
+from gigatok_compile.normalizer.data import NfcData
+
+BLOCKS = 0x110000 >> 6
+CLASS, MAYBE, NO = 0x3F, 0x40, 0x80  # the fields of an entry of nfc_flags; 0: an inert starter
+PAIR_SLOTS_LOG2 = 12
+
+
+def build_nfc_tables(data: NfcData) -> TableSet:
+    """Tables and constants of templates/normalize.h; the header says how each is read."""
+    flags = nfc_flags(data)
+    blocks, rows = _two_stages(flags)
+    index, values = _decompositions(data)
+    index_blocks, index_rows = _two_stages(index)
+    return TableSet(
+        (
+            Table("nfc_blocks", blocks, "row of nfc_flags of every 64 code points"),
+            Table("nfc_flags", rows, "class rank, 64: may compose with what is before it, 128: never in NFC"),
+            Table("nfc_split_blocks", index_blocks, "row of nfc_split_index of every 64 code points"),
+            Table("nfc_split_index", index_rows, "where in nfc_splits the full decomposition begins, 0: none"),
+            Table("nfc_splits", values, "code points of decompositions; class rank << 24 each, bit 31: the last one"),
+            Table("nfc_pairs", _pair_slots(data), "first << 42 | second << 21 | composed, open addressing"),
+            Table("nfc_finder", nfc_finder(flags), "nibble masks that find the bytes of characters with flags"),
+        ),
+        {"nfc_pair_slots_log2": PAIR_SLOTS_LOG2},
+    )
+
+
+def nfc_flags(data: NfcData) -> npt.NDArray[np.uint8]:
+    """(0x110000,) uint8: what normalize.h has to know about each code point."""
+    flags = np.zeros(0x110000, np.uint8)
+    for c, rank in data.classes.items():
+        flags[c] = rank
+    for _, second in data.compositions:
+        flags[second] |= MAYBE
+    flags[0x1161 : 0x1161 + 21] |= MAYBE
+    flags[0x11A8 : 0x11A8 + 27] |= MAYBE
+    stable = set(data.compositions.values())
+    for c in data.decompositions:
+        if c not in stable:
+            flags[c] = NO
+    return flags
+
+
+def _two_stages(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.generic]]:
+    rows, which = np.unique(values.reshape(BLOCKS, 64), axis=0, return_inverse=True)
+    assert len(rows) <= 256 and not rows[0].any()  # row 0 is the empty one
+    return which.reshape(-1).astype(np.uint8), rows.reshape(-1)
+
+
+def _decompositions(data: NfcData) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32]]:
+    index = np.zeros(0x110000, np.uint16)
+    values = [0]
+    for c, parts in data.decompositions.items():
+        index[c] = len(values)
+        values += [part | data.classes.get(part, 0) << 24 for part in parts]
+        values[-1] |= 1 << 31
+    assert len(values) < 1 << 16
+    return index, np.array(values, np.uint32)
+
+
+def pair_hash(first: int, second: int) -> int:
+    """Home slot of a pair in nfc_pairs; gt_nfc_pair computes the same."""
+    return ((first * 0x9E3779B1 ^ second * 0x85EBCA6B) & 0xFFFFFFFF) >> (32 - PAIR_SLOTS_LOG2)
+
+
+def _pair_slots(data: NfcData) -> npt.NDArray[np.uint64]:
+    slots = np.zeros(1 << PAIR_SLOTS_LOG2, np.uint64)
+    for (first, second), composed in data.compositions.items():
+        at = pair_hash(first, second)
+        while slots[at]:
+            at = (at + 1) % len(slots)
+        slots[at] = first << 42 | second << 21 | composed
+    return slots
+
+
+def _finder_bucket(lead: int, second: int) -> int:
+    """Which of 16 buckets looks for characters that begin so.
+
+    A bucket accepts the product of the nibbles it has seen, so what meets in a bucket decides what is found by mistake.
+    These keep Latin, Greek, Cyrillic, Han, kana, Hangul, their punctuation and emoji free of mistakes.
+    """
+    if lead < 0xE0:
+        return 15 if lead in (0xCE, 0xCF) else 0 if lead < 0xD0 else 1
+    if lead < 0xE2:
+        return 2 if lead == 0xE0 else 3 if second < 0xB0 else 4
+    if lead == 0xE2:
+        return 5 if second == 0x80 else 6
+    if lead == 0xE3:
+        return 7 if second == 0x80 else 8 if second == 0x82 else 9
+    if lead < 0xF0:
+        return 10 if lead < 0xEF else 11 if second < 0xB0 else 12
+    return 13 if second < 0xA0 else 14
+
+
+def nfc_finder(flags: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """(192,) uint8: [2 groups of 8 buckets][3 bytes of a character][low, high nibble][16] -> bit of each bucket.
+
+    Where all six lookups of one group share a bit, a character that has flags may begin; every such character is found.
+    This is the "Teddy" search of Hyperscan, over the first three bytes of UTF-8.
+    """
+    masks = np.zeros((2, 3, 2, 16), np.uint8)
+    for prefix in sorted({chr(c).encode()[:3] for c in np.flatnonzero(flags).tolist()}):
+        bucket = _finder_bucket(prefix[0], prefix[1])
+        add_to_bucket(masks[bucket // 8], bucket % 8, prefix)
+    return masks.reshape(-1)
+
+
+def add_to_bucket(masks: npt.NDArray[np.uint8], bucket: int, prefix: Iterable[int]) -> None:
+    """Let `bucket` of masks (positions, 2, 16) accept `prefix`; positions past its end accept every byte."""
+    known = list(prefix)
+    for position in range(len(masks)):
+        for byte in [known[position]] if position < len(known) else range(256):
+            masks[position, 0, byte & 15] |= 1 << bucket
+            masks[position, 1, byte >> 4] |= 1 << bucket
