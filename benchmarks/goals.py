@@ -12,7 +12,9 @@ AVX2 = f"{OURS}-avx2"
 RATIOS = (
     ("english", "replay", OURS, 1.5, 2.0),
     ("english", "first", OURS, 2.0, 3.0),
+    ("english", "settled", OURS, 2.0, 3.0),
     ("zh", "first", OURS, 2.0, 2.0),
+    ("zh", "settled", OURS, 2.0, 2.0),
     ("english", "replay", AVX2, 1.2, 1.2),
 )
 CALL_SHARE, CALL_AIM = 0.4, 0.25  # of tokenizers 1.0.0rc3's median for 512 bytes

@@ -235,7 +235,16 @@ def code_files() -> Iterator[str]:
         for entry in sorted(tar.getmembers(), key=lambda entry: entry.name):
             file = tar.extractfile(entry) if entry.name.endswith((".js", ".d.ts")) else None
             if file is not None:
-                yield file.read().decode("utf-8", "replace")
+                yield from cut_at_lines(file.read().decode("utf-8", "replace"), 50_000)
+
+
+def cut_at_lines(text: str, size: int) -> Iterator[str]:
+    """Pieces of about `size` characters, each of whole lines: a bundle becomes files of a usual size."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + size) + 1
+        yield text[start : end or len(text)]
+        start = end or len(text)
 
 
 def unique_lines() -> Iterator[str]:

@@ -10,7 +10,7 @@ from benchmarks.materials import CORPORA
 from benchmarks.report import titles
 from benchmarks.summary import is_ours, ratio, rows_of
 
-PANELS = {"first": "first pass (fresh process)", "replay": "replay (same text again)"}
+PANELS = {"first": "first pass (fresh process, after loading)", "replay": "replay (same text again)"}
 OURS_COLOURS = ("#b3261e", "#e58a83", "#f2c4c0")
 RIVAL_COLOURS = ("#1f4e79", "#4f86b8", "#93b7d6", "#8a8a8a", "#c4c4c4")
 
@@ -51,6 +51,8 @@ def draw(result: dict[str, Any], path: Path) -> None:
             axis.spines[["top", "right"]].set_visible(False)
             axis.grid(axis="y", alpha=0.3)
             axis.set_axisbelow(True)
+    facts = result["machine"]
+    figure.suptitle(f"{facts['cpu']}, {result['date']}; higher is better; N× is to the best rival", fontsize=9)
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4), fontsize=9, frameon=False)
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=150)

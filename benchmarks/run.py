@@ -38,6 +38,7 @@ from benchmarks.plan import (
     uncaught_controls,
 )
 from benchmarks.report import tables
+from benchmarks.summary import FULL_SHARE
 
 WORKER = Path(__file__).resolve().parent / "worker.py"
 MARK = "@@"
@@ -124,7 +125,8 @@ def rates(cell: Cell) -> str:
     if cell["kind"] == "pass":
         mb, replays = cell["bytes"] / 1e6, sorted(cell["replay_s"])
         replay = f", replay {mb / replays[len(replays) // 2]:.1f}" if replays else ""
-        text = f"first {mb / cell['first_s']:.1f}{replay} MB/s"
+        first = cell["first_call_s"] + cell["first_s"]
+        text = f"first {mb / first:.1f}, after a call {mb / cell['first_s']:.1f}{replay} MB/s"
     elif cell["kind"] == "unseen":
         text = f"unseen {sum(cell['bytes']) / 1e6 / sum(cell['slice_s']):.1f} MB/s"
     elif cell["kind"] == "short":
@@ -134,13 +136,28 @@ def rates(cell: Cell) -> str:
     return text if cell["verdict"] == "same" else f"{text}  [{cell['verdict']}]"
 
 
-def measure(bench: Bench, tasks: list[Task], quiet: bool) -> tuple[list[Cell], bool]:
+def run_undisturbed(bench: Bench, task: Task, retries: int) -> Cell:
+    """The task again when it had less than its core, which says nothing about the engine; the best attempt counts.
+
+    The reference is not repeated: it is slow, and only its ids matter.
+    """
+    best = bench.run(task)
+    attempts = 1
+    while best.get("cpu_share", 1.0) < FULL_SHARE and attempts <= retries and task.engine not in (REFERENCE, CONTROL):
+        again = bench.run(task)
+        attempts += 1
+        if again.get("cpu_share", 0.0) > best["cpu_share"]:
+            best = again
+    return best | {"attempts": attempts} if attempts > 1 else best
+
+
+def measure(bench: Bench, tasks: list[Task], quiet: bool, retries: int = 0) -> tuple[list[Cell], bool]:
     """All cells in order, and whether the run was interrupted."""
     cells: list[Cell] = []
     began = time.monotonic()
     for number, task in enumerate(tasks, 1):
         try:
-            cell = bench.run(task)
+            cell = run_undisturbed(bench, task, retries)
         except KeyboardInterrupt:
             return cells, True
         cells.append(cell)
@@ -183,6 +200,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--calls", type=int, default=4000, help="distinct short texts per median and per percentile")
     parser.add_argument("--startups", type=int, default=3, help="start-up processes per engine and round")
     parser.add_argument("--max-seconds", type=float, default=10.0, help="stop a slow engine's replays after this")
+    parser.add_argument("--retries", type=int, default=2, help="repeat a measurement that had not its whole core")
     parser.add_argument("--bytes", type=int, help="at most this much of each corpus (short calls use all of it)")
     parser.add_argument("--cpu", type=int, help="the core to pin to; default: the last one this process may use")
     parser.add_argument("--peers", metavar="DIR", help="the rivals' environments; made when missing")
@@ -217,7 +235,7 @@ def main(arguments: list[str] | None = None) -> int:
         engines = look_at_engines(bench, [*settings.engines, CONTROL], settings.models[0])
         before = machine.load_average()
         started = time.time()
-        cells, interrupted = measure(bench, plan_tasks(settings), options.quiet)
+        cells, interrupted = measure(bench, plan_tasks(settings), options.quiet, options.retries)
     judge_all(cells)
     result = {
         "schema": SCHEMA, "date": time.strftime("%Y-%m-%d", time.gmtime(started)), "seconds": int(time.time() - started),

@@ -97,8 +97,8 @@ def way_of(adapter, way: str):  # type: ignore[no-untyped-def]
 def measure_pass(options: dict[str, str]) -> dict[str, object]:
     """First pass over the whole text in a fresh process, then the same text again.
 
-    Loading comes before it, and one call on a one-letter text, timed apart: some engines set up lazily then (an
-    array library's first array, a pattern's machine code), which is neither a rate nor a matter of their caches.
+    The first pass is timed in two parts, a call on a one-letter text and then the text: some engines set up lazily
+    in their first call (an array library's first array, a pattern's machine code). Tables show the sum and the rest.
     """
     from benchmarks.digests import digest_ids
     from benchmarks.texts import byte_length, read_documents
