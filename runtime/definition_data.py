@@ -1,0 +1,69 @@
+"""definition.npz of a generated package: the vocabulary, the merges, and what else the regex engine works with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+
+class DefinitionData(NamedTuple):
+    """tokens: bytes of each model entry by id, None for gaps and for added tokens that are no model entry.
+
+    added_bytes: what decoding makes of each added token, in manifest order.
+    merges (m, 3), ranks (m,), byte_ids (256,): int32, as in gigatok_runtime.bpe.
+    patterns: for each split step in order, its pattern for the `regex` package with properties written out as ranges.
+    nfc: arrays for gigatok_runtime.nfc, empty when no normalizer needs them.
+    """
+
+    tokens: list[bytes | None]
+    added_bytes: list[bytes]
+    merges: npt.NDArray[np.int32]
+    ranks: npt.NDArray[np.int32]
+    byte_ids: npt.NDArray[np.int32]
+    patterns: list[str]
+    nfc: dict[str, npt.NDArray[Any]]
+
+
+def read_definition_data(directory: Path) -> DefinitionData:
+    """The arrays of definition.npz in `directory`.
+
+    Raises:
+        ImportError: the file is missing or damaged.
+    """
+    path = directory / "definition.npz"
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return DefinitionData(
+                tokens=_unpack(arrays, "token"),
+                added_bytes=[item or b"" for item in _unpack(arrays, "added")],
+                merges=arrays["merges"],
+                ranks=arrays["ranks"],
+                byte_ids=arrays["byte_ids"],
+                patterns=[(item or b"").decode() for item in _unpack(arrays, "pattern")],
+                nfc={name: arrays[name] for name in arrays.files if name.startswith("nfc_")},
+            )
+    except (OSError, ValueError, KeyError) as error:
+        raise ImportError(f"{path} cannot be read ({error}); compile the module again") from error
+
+
+def pack_strings(prefix: str, items: list[bytes | None]) -> dict[str, npt.NDArray[Any]]:
+    """Byte strings as arrays: `<prefix>_bytes` uint8, `<prefix>_lengths` int32 with -1 for None."""
+    return {
+        f"{prefix}_bytes": np.frombuffer(b"".join(item or b"" for item in items), np.uint8),
+        f"{prefix}_lengths": np.array([-1 if item is None else len(item) for item in items], np.int32),
+    }
+
+
+def _unpack(arrays: Any, prefix: str) -> list[bytes | None]:
+    blob = arrays[f"{prefix}_bytes"].tobytes()
+    items: list[bytes | None] = []
+    at = 0
+    for length in arrays[f"{prefix}_lengths"].tolist():
+        items.append(None if length < 0 else blob[at : at + length])
+        at += max(length, 0)
+    if at != len(blob):
+        raise ValueError(f"{prefix}_bytes has {len(blob)} bytes, its lengths say {at}")
+    return items

@@ -1,0 +1,72 @@
+"""manifest.json of a generated package: what it is, where it came from, and what its Python side needs to know."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+FORMAT = 1
+"""The value of the "gigatok" key; a package with another one was made for another runtime."""
+
+
+class AddedTokenEntry(TypedDict):
+    """An added token. Their order is the order of the mode bytes in the C interface."""
+
+    id: int
+    content: str
+    single_word: bool
+    lstrip: bool
+    rstrip: bool
+    normalized: bool
+    special: bool
+
+
+class Manifest(TypedDict):
+    """gigatok: FORMAT. version: of the package. engine: "native" or "regex", what runs unless GIGATOK_ENGINE says otherwise.
+
+    tiers: one of "bitstream", "automaton", "regex" for each pre-tokenizer step that cuts. vocabulary_size: entries, added
+    tokens included. max_id: the largest id. word_ranges: inclusive ranges of the code points that `single_word` takes for
+    word characters; empty when no token asks. verification: what was checked at compile time, or None.
+    """
+
+    gigatok: int
+    name: str
+    version: str
+    definition_sha256: str
+    source_format: str
+    reference: str
+    versions: dict[str, str]
+    engine: str
+    tiers: list[dict[str, Any]]
+    vocabulary_size: int
+    max_id: int
+    eot_token: int | None
+    special_tokens: dict[str, int]
+    added_tokens: list[AddedTokenEntry]
+    normalizer: list[dict[str, Any]]
+    pre_tokenizer: list[dict[str, Any]]
+    ignore_merges: bool
+    post_processor: dict[str, list[int]]
+    truncation: dict[str, Any] | None
+    padding: dict[str, Any] | None
+    word_ranges: list[list[int]]
+    warnings: list[str]
+    verification: dict[str, Any] | None
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """The manifest of the package in `directory`.
+
+    Raises:
+        ImportError: there is none, it is damaged, or it is of another format.
+    """
+    path = directory / "manifest.json"
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ImportError(f"{path} cannot be read ({error}); compile the module again") from error
+    found = data.get("gigatok") if isinstance(data, dict) else None
+    if found != FORMAT:
+        raise ImportError(f"{path} has format {found!r}, this gigatok_runtime reads {FORMAT}; compile the module again")
+    return cast(Manifest, data)
