@@ -6,6 +6,9 @@ A vocabulary entry that holds any other character can never be matched, since th
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 _PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 
 
@@ -38,3 +41,12 @@ def alphabet_to_bytes(text: str) -> bytes | None:
         return text.translate(_TO_LATIN1).encode("latin-1")
     except UnicodeEncodeError:
         return None
+
+
+def missing_bytes(byte_ids: npt.NDArray[np.int32], noun: str) -> str | None:
+    """A sentence that names the bytes of valid UTF-8 that have no id, or None if all have one."""
+    missing = [byte for byte in sorted(UTF8_BYTES) if byte_ids[byte] < 0]
+    if not missing:
+        return None
+    shown = ", ".join(f"0x{byte:02X}" for byte in missing[:8]) + (", ..." if len(missing) > 8 else "")
+    return f"{len(missing)} {'byte has' if len(missing) == 1 else 'bytes have'} no {noun}: {shown}"

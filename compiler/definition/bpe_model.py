@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gigatok_compile.definition.alphabet import BYTE_TO_CHAR, UTF8_BYTES, alphabet_to_bytes
+from gigatok_compile.definition.alphabet import BYTE_TO_CHAR, alphabet_to_bytes, missing_bytes
 from gigatok_compile.definition.fields import Fields, is_u32, json_name
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import BpeModel
@@ -101,14 +101,9 @@ def _refuse_affixes_and_dropout(fields: Fields) -> None:
 
 def _byte_ids(fields: Fields, vocab: Mapping[str, int]) -> npt.NDArray[np.int32]:
     byte_ids = np.array([vocab.get(char, -1) for char in BYTE_TO_CHAR], dtype=np.int32)
-    missing = [byte for byte in sorted(UTF8_BYTES) if byte_ids[byte] < 0]
-    if missing:
-        shown = ", ".join(f"0x{byte:02X}" for byte in missing[:8])
+    if missing := missing_bytes(byte_ids, "entry"):
         fields.fail(
-            "vocab",
-            f"{len(missing)} {'byte has' if len(missing) == 1 else 'bytes have'} no entry: {shown}"
-            + (", ..." if len(missing) > 8 else ""),
-            "the reference drops such bytes from the text without a word; this is not compiled",
+            "vocab", missing, "the reference drops such bytes from the text without a word; this is not compiled"
         )
     return byte_ids
 

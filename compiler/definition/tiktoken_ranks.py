@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from gigatok_compile.definition.alphabet import UTF8_BYTES
+from gigatok_compile.definition.alphabet import missing_bytes
 from gigatok_compile.definition.bpe_model import MAX_ID
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import (
@@ -48,17 +48,14 @@ def read_rank_file(data: bytes, grammar: Grammar, *, name: str, sha256: str) -> 
         DefinitionError: a line that is not a token and its rank, a token or rank that occurs twice, a byte without
             a rank, or a special token whose id is taken; names the line.
     """
-    ranks, warnings = _read_lines(data)
-    tokens: list[bytes | None] = [None] * (max(ranks.values()) + 1)
+    ranks, size, warnings = _read_lines(data)
+    tokens: list[bytes | None] = [None] * size
     for token, rank in ranks.items():
         tokens[rank] = token
     byte_ids = np.array([ranks.get(bytes((byte,)), -1) for byte in range(256)], dtype=np.int32)
-    missing = [byte for byte in sorted(UTF8_BYTES) if byte_ids[byte] < 0]
-    if missing:
+    if missing := missing_bytes(byte_ids, "rank"):
         raise DefinitionError(
-            f"the byte 0x{missing[0]:02X} has no rank"
-            + (f", nor have {len(missing) - 1} others" if missing[1:] else ""),
-            hint="the file may be cut off; the reference panics on texts that hold such a byte",
+            missing, hint="the file may be cut off; the reference panics on texts that hold such a byte"
         )
     merges, merge_ranks = all_splits(ranks)
     return TokenizerDefinition(
@@ -82,8 +79,8 @@ def read_rank_file(data: bytes, grammar: Grammar, *, name: str, sha256: str) -> 
     )
 
 
-def _read_lines(data: bytes) -> tuple[dict[bytes, int], tuple[str, ...]]:
-    """Token bytes to rank, in file order, and warnings."""
+def _read_lines(data: bytes) -> tuple[dict[bytes, int], int, tuple[str, ...]]:
+    """Token bytes to rank, in file order; the number of ids; and warnings."""
     ranks: dict[bytes, int] = {}
     lines_of_ranks: dict[int, int] = {}
     warnings: list[str] = []
@@ -112,7 +109,7 @@ def _read_lines(data: bytes) -> tuple[dict[bytes, int], tuple[str, ...]]:
         ranks[token] = rank
     if not ranks:
         raise DefinitionError("the rank file holds no tokens")
-    return ranks, tuple(warnings)
+    return ranks, max(lines_of_ranks) + 1, tuple(warnings)
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
