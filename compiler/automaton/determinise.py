@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-
 from gigatok_compile.automaton.nfa import Accept, Choose, Consume, Nfa, Test, build_nfa
 from gigatok_compile.errors import Unsupported
 from gigatok_compile.ir.automaton import DEAD, BoundaryAutomaton

@@ -18,27 +18,10 @@ from gigatok_compile.ir.pattern import (
     Shorthand,
 )
 from gigatok_compile.pattern.codeset import CodeSet
+from gigatok_compile.unicode.names import loose
 from gigatok_compile.unicode.tables import property_ranges
 
 NEWLINE = CodeSet.single(0x0A)
-
-_ASCII_POSIX: dict[str, str] = {
-    "alnum": "09AZaz",
-    "alpha": "AZaz",
-    "ascii": "\x00\x7f",
-    "blank": "\t\t  ",
-    "cntrl": "\x00\x1f\x7f\x7f",
-    "digit": "09",
-    "graph": "!~",
-    "lower": "az",
-    "print": " ~",
-    "punct": "!/:@[`{~",
-    "space": "\t\r  ",
-    "upper": "AZ",
-    "word": "09AZaz__",
-    "xdigit": "09AFaf",
-}
-
 
 def character_set(node: ClassItem | Dot, dialect: str, flags: frozenset[str]) -> CodeSet:
     """Every scalar value that `node` matches. flags: the letters in force ("i", "m", "s")."""
@@ -55,10 +38,10 @@ def character_set(node: ClassItem | Dot, dialect: str, flags: frozenset[str]) ->
         inner = _plain_operands(node)
         inner = inner.fold() if ignore_case else inner
         return inner.complement() if node.negated else inner
-    return _plain_set(node, dialect)
+    return _plain_set(node, dialect, in_class=False)
 
 
-def _plain_set(node: ClassItem, dialect: str) -> CodeSet:
+def _plain_set(node: ClassItem, dialect: str, in_class: bool = True) -> CodeSet:
     """The set without any folding."""
     match node:
         case Literal():
@@ -69,7 +52,7 @@ def _plain_set(node: ClassItem, dialect: str) -> CodeSet:
             inner = _plain_operands(node)
             return inner.complement() if node.negated else inner
         case Shorthand() | Property() | Posix():
-            named = _named_set(node, dialect)
+            named = _named_set(node, dialect, in_class)
             return named.complement() if node.negated else named
 
 
@@ -90,7 +73,7 @@ def _rust_set(node: ClassItem, ignore_case: bool) -> CodeSet:
         case Shorthand():
             return _plain_set(node, "fancy")
         case Property() | Posix():
-            named = _named_set(node, "fancy")
+            named = _named_set(node, "fancy", True)
             named = named.fold() if ignore_case else named
             return named.complement() if node.negated else named
         case CharClass():
@@ -112,10 +95,10 @@ def _combine(operator: str, left: CodeSet, right: CodeSet) -> CodeSet:
             return (left | right) - (left & right)
 
 
-def _named_set(node: Shorthand | Property | Posix, dialect: str) -> CodeSet:
-    if isinstance(node, Shorthand):
-        return CodeSet(property_ranges("\\" + node.letter, dialect))
-    if isinstance(node, Posix) and dialect == "fancy":
-        ends = list(map(ord, _ASCII_POSIX[node.name]))
-        return CodeSet.of(zip(ends[::2], ends[1::2], strict=True))
-    return CodeSet(property_ranges(node.name, dialect))
+def _named_set(node: Shorthand | Property | Posix, dialect: str, in_class: bool) -> CodeSet:
+    if isinstance(node, Posix):
+        return CodeSet(property_ranges(f"[:{node.name}:]", dialect))
+    name = "\\" + node.letter if isinstance(node, Shorthand) else node.name
+    if in_class and dialect == "oniguruma" and loose(name) in ("\\w", "word"):
+        name = "[:word:]"  # inside a class Oniguruma's \w lacks B2, B3, B9, BC, BD and BE
+    return CodeSet(property_ranges(name, dialect))

@@ -19,19 +19,24 @@ def all_scalars() -> str:
     return "".join(map(chr, range(SURROGATES[0]))) + "".join(map(chr, range(SURROGATES[1] + 1, 0x110000)))
 
 
-def code_points_of(pattern: str, dialect: str) -> set[int]:
-    """Every scalar value that `pattern`, a pattern of exactly one character, matches.
+def code_points_of(pattern: str, dialect: str, text: str | None = None) -> set[int]:
+    """Every character of `text`, by default every scalar value, that `pattern`, a pattern of one character, matches.
 
-    The pattern is run with `+` over all scalar values in order, so it must not look at its neighbours.
+    The pattern is run with `+` over the text, so it must not look at its neighbours.
     Raises ValueError when the engine refuses the pattern.
     """
+    text = all_scalars() if text is None else text
     if dialect == "fancy":
-        return set(map(ord, _fancy_matched_text(pattern, all_scalars())))
-    found: set[int] = set()
-    gap = SURROGATES[1] - SURROGATES[0] + 1
-    for _, (start, end) in _oniguruma(f"(?:{pattern})+", "removed", True).pre_tokenize_str(all_scalars()):
-        found.update(position if position < SURROGATES[0] else position + gap for position in range(start, end))
-    return found
+        return set(map(ord, _fancy_matched_text(pattern, text)))
+    pieces = _oniguruma(f"(?:{pattern})+", "removed", True).pre_tokenize_str(text)
+    return {ord(char) for _, (start, end) in pieces for char in text[start:end]}
+
+
+def runs_of(patterns: Sequence[str]) -> list[int]:
+    """Oniguruma: where the maximal runs begin, over all scalar values, of characters that the same of the `patterns`
+    match (each of one character, no two of them matching the same character); gaps are runs as well."""
+    alternation = "|".join(f"(?:{pattern})+" for pattern in patterns)
+    return [start for _, (start, _) in _oniguruma(alternation, "isolated", False).pre_tokenize_str(all_scalars())]
 
 
 def matches_whole(pattern: str, dialect: str, texts: Sequence[str]) -> list[bool]:

@@ -54,6 +54,7 @@ zanabazarsquare,zanb
 """
 
 SHORTHANDS = ("s", "d", "w", "h")
+POSIX = "alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit"
 DIALECTS = ("oniguruma", "fancy")
 
 
@@ -183,6 +184,9 @@ def main() -> None:
         lines += probe_property(names, [(name, f"\\p{{{name}}}") for name in names.split(",")])
     for letter in SHORTHANDS:
         lines += probe_property(letter, [("\\" + letter, "\\" + letter)])
+    # Not redundant: Oniguruma's [[:punct:]] also holds symbols, and its \w inside a class lacks six characters.
+    for name in POSIX.split():
+        lines += probe_property(name, [(f"[:{name}:]", f"[[:{name}:]]")])
     lines = join_equal(lines)
     lines.append("fold - " + " ".join(",".join(f"{c:X}" for c in orbit) for orbit in fold_orbits()))
     expansions = (f"{c:X}=" + ",".join(f"{x:X}" for x in folded) for c, folded in multi_character_folds())

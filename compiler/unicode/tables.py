@@ -56,7 +56,8 @@ def load_tables() -> UnicodeTables:
 
 
 def property_ranges(name: str, dialect: str) -> tuple[Range, ...]:
-    """Ranges of `\\p{name}` in `dialect`, or of a shorthand spelled `\\s`, `\\d`, `\\w`, `\\h`. No surrogates.
+    """Ranges of `\\p{name}` in `dialect`, of a shorthand spelled `\\s`, `\\d`, `\\w`, `\\h`, or of a bracket spelled
+    `[:punct:]`. No surrogates.
 
     fancy also takes `script=..`, `sc=..`, `gc=..`, `general_category=..` and names with a leading "is".
 
@@ -64,7 +65,7 @@ def property_ranges(name: str, dialect: str) -> tuple[Range, ...]:
         KeyError: when the engine has no such property (or we did not enumerate it).
     """
     table = load_tables().properties
-    key = name if name.startswith("\\") else loose(name)
+    key = name if name[:1] in "\\[" else loose(name)
     if (key, dialect) in table:
         return table[key, dialect]
     if dialect == "fancy":
