@@ -232,7 +232,7 @@ static int gt_input_buffer(gt_inputs *in, PyObject *text, Py_ssize_t index, cons
     return -1;
   }
   Py_buffer *buffer = &held->buffer;
-  if (PyObject_GetBuffer(text, buffer, PyBUF_ND | PyBUF_FORMAT) < 0) {
+  if (PyObject_GetBuffer(text, buffer, PyBUF_RECORDS_RO) < 0) {
     PyMem_RawFree(held);
     if (!PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
     PyErr_Clear();
@@ -242,7 +242,7 @@ static int gt_input_buffer(gt_inputs *in, PyObject *text, Py_ssize_t index, cons
   in->held = held;
   const char *format = buffer->format ? buffer->format : "B";
   int bytes = buffer->itemsize == 1 && format[0] && !format[1] && strchr("Bbc", format[0]);
-  if (buffer->ndim > 1 || !bytes) return gt_wrong_type(text, index);
+  if (buffer->ndim > 1 || !bytes || !PyBuffer_IsContiguous(buffer, 'C')) return gt_wrong_type(text, index);
   *length = (size_t)buffer->len;
   *data = buffer->len ? buffer->buf : (const uint8_t *)"";
   return 0;

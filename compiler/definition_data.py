@@ -1,0 +1,61 @@
+"""TokenizerDefinition -> definition.npz, what the regex engine of the generated package works with."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+from gigatok_compile.definition.alphabet import alphabet_to_bytes
+from gigatok_compile.errors import DefinitionError
+from gigatok_compile.ir.definition import AddedToken, SplitStep, TokenizerDefinition
+from gigatok_compile.normalizer import nfc_data_for_runtime
+from gigatok_compile.pattern.codeset import CodeSet
+from gigatok_compile.pattern.parse import parse_pattern
+from gigatok_compile.verify.expand import format_set, to_regex_package
+from gigatok_runtime.definition_data import pack_strings
+
+
+def write_definition_data(definition: TokenizerDefinition) -> bytes:
+    """The bytes of definition.npz (read by gigatok_runtime.definition_data); equal definitions give equal bytes.
+
+    Raises:
+        Unsupported: a pattern that not even the regex engine can run exactly.
+    """
+    if definition.decoder != "ByteLevel":
+        raise DefinitionError(f"the decoder {definition.decoder} has no regex engine", where="decoder")
+    model = definition.model
+    arrays = {
+        **pack_strings("token", list(model.tokens)),
+        **pack_strings("added", [added_token_bytes(token, definition) for token in definition.added_tokens]),
+        **pack_strings("pattern", [pattern.encode() for pattern in expanded_patterns(definition)]),
+        "merges": np.ascontiguousarray(model.merges, np.int32).reshape(-1, 3),
+        "ranks": np.ascontiguousarray(model.ranks, np.int32),
+        "byte_ids": np.ascontiguousarray(model.byte_ids, np.int32),
+    }
+    if any(step.kind == "NFC" for step in definition.normalizer):
+        arrays |= nfc_data_for_runtime()
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def added_token_bytes(token: AddedToken, definition: TokenizerDefinition) -> bytes:
+    """What decoding makes of an added token.
+
+    In a tokenizer.json it goes through the ByteLevel decoder like any other: when all its characters are in the byte
+    alphabet, each stands for a byte ("é" is the byte E9); else it is its own UTF-8.
+    """
+    mapped = alphabet_to_bytes(token.content) if definition.source_format == "tokenizer.json" else None
+    return token.content.encode() if mapped is None else mapped
+
+
+def expanded_patterns(definition: TokenizerDefinition) -> list[str]:
+    """The pattern of each split step, in order, for the `regex` package."""
+    return [expanded_pattern(step) for step in definition.pre_tokenizer if isinstance(step, SplitStep)]
+
+
+def expanded_pattern(step: SplitStep) -> str:
+    """One step's pattern for the `regex` package. Raises Unsupported, with the step's field path."""
+    if not step.is_regex:
+        return "".join(format_set(CodeSet.single(ord(char))) for char in step.pattern)
+    return to_regex_package(parse_pattern(step.pattern, step.dialect, step.where))
