@@ -15,33 +15,22 @@ import fcntl
 import json
 import os
 import shutil
-import signal
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 
 from gigatok_compile.errors import BuildError, DefinitionError
+from gigatok_compile.signals import signals_deferred, termination_raises
 
 MANIFEST = "manifest.json"
-MARKER_KEY = "generator"
-MARKER = "gigatok-compile"
-"""A module of ours holds MANIFEST, an object whose MARKER_KEY is MARKER."""
+MARKER_KEY = "gigatok"
+"""A module of ours holds MANIFEST, an object whose MARKER_KEY is a number (the manifest's format)."""
 
 ABANDONED_AFTER = 60.0
 """Seconds after which a hidden folder that nobody holds a lock on is taken to be abandoned."""
 
 _OLD = "old"
-_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
-
-
-class Terminated(SystemExit):
-    """SIGTERM or SIGHUP arrived; unwinds like SystemExit, with the exit status a shell would report."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(128 + number)
 
 
 def is_our_module(folder: Path) -> bool:
@@ -50,7 +39,7 @@ def is_our_module(folder: Path) -> bool:
         manifest = json.loads((folder / MANIFEST).read_bytes())
     except (OSError, ValueError):
         return False
-    return isinstance(manifest, dict) and manifest.get(MARKER_KEY) == MARKER
+    return isinstance(manifest, dict) and isinstance(manifest.get(MARKER_KEY), int)
 
 
 @contextlib.contextmanager
@@ -73,7 +62,7 @@ def atomic_package(out_dir: Path, name: str) -> Iterator[Path]:
         work = Path(tempfile.mkdtemp(prefix=f".gigatok-{name}-", suffix=".tmp", dir=out_dir))
     except OSError as error:
         raise _write_error(error, out_dir) from None
-    with _signals_raise(), _locked(work):
+    with termination_raises(), _locked(work):
         try:
             # The package's own folder has its final name, so that what is built in it can be imported from `work`.
             package = work / name
@@ -113,8 +102,9 @@ def _swap_in(package: Path, target: Path, work: Path) -> None:
             raise
     # A folder cannot be renamed over one that holds files, but on most file systems two can change places.
     if not _exchange(package, target):
-        os.rename(target, work / _OLD)
-        os.rename(package, target)
+        with signals_deferred():
+            os.rename(target, work / _OLD)
+            os.rename(package, target)
 
 
 def _exchange(first: Path, second: Path) -> bool:
@@ -157,28 +147,6 @@ def _remove_abandoned(out_dir: Path, name: str) -> None:
                     shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(descriptor)
-
-
-@contextlib.contextmanager
-def _signals_raise() -> Iterator[None]:
-    """A signal that would end us raises here, so that what we made is taken away. Only the main thread may set this."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def handle(number: int, _frame: FrameType | None) -> None:
-        raise Terminated(number)
-
-    # None: a handler that was not set from Python. An ignored signal (nohup) stays ignored.
-    previous = {number: signal.getsignal(number) for number in _SIGNALS}
-    ours = [number for number in _SIGNALS if previous[number] not in (None, signal.SIG_IGN)]
-    for number in ours:
-        signal.signal(number, handle)
-    try:
-        yield
-    finally:
-        for number in ours:
-            signal.signal(number, previous[number])
 
 
 def _write_error(error: OSError, out_dir: Path) -> BuildError:

@@ -9,7 +9,9 @@ There is no `-march`: the library holds a kernel for each instruction set and pi
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
 import os
 import re
 import shlex
@@ -26,6 +28,7 @@ from typing import NoReturn
 import cffi
 import numpy as np
 from gigatok_compile.errors import BuildError
+from gigatok_compile.signals import signals_deferred
 
 OBJECT_FLAGS = ("-O3", "-fPIC", "-std=gnu11", "-fvisibility=hidden", "-pthread")
 WARNING_FLAGS = ("-Wall", "-Wextra")
@@ -90,7 +93,7 @@ def build_module(
             _run([*ours, _compile_command(common, glue)], work)
             objects = [str(_object(source)) for source in (*sources, glue)]
             _run([[*compiler, *LINK_FLAGS, *objects, "-o", str(built)]], work)
-            shutil.copyfile(built, library)
+            _copy(built, library)
     except OSError as error:
         _raise_os_error(error)
     return library
@@ -145,11 +148,20 @@ def _write_files(work: Path, files: Mapping[str, str | bytes]) -> list[Path]:
     return sources
 
 
+def _copy(built: Path, library: Path) -> None:
+    try:
+        shutil.copyfile(built, library)
+    except BaseException:
+        library.unlink(missing_ok=True)
+        raise
+
+
 def _emit_glue(path: Path, module_name: str, cdef: str, preamble: str) -> None:
     ffi = cffi.FFI()
     ffi.cdef(cdef)
     ffi.set_source(module_name, preamble, py_limited_api=False)
-    ffi.emit_c_code(str(path))
+    with contextlib.redirect_stdout(io.StringIO()):  # it announces the file
+        ffi.emit_c_code(str(path))
 
 
 def _object(source: Path) -> Path:
@@ -166,24 +178,11 @@ def _run(commands: Sequence[Sequence[str]], work: Path) -> None:
     Raises:
         BuildError: for the first, in the given order, that failed.
     """
-    # The compiler's own temporary files go where ours are deleted. English messages are what _explain knows.
-    environment = os.environ | {"TMPDIR": str(work), "LC_ALL": "C"}
     running: list[subprocess.Popen[str]] = []
     try:
-        for command in commands:
-            running.append(
-                subprocess.Popen(
-                    command,
-                    cwd=work,
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                    errors="replace",
-                    start_new_session=True,
-                )
-            )
+        with signals_deferred():  # an interrupt while one starts would leave it running, known to nobody
+            for command in commands:
+                running.append(_start(command, work))
         messages = [process.communicate()[1] for process in running]
     finally:
         for process in running:
@@ -194,6 +193,24 @@ def _run(commands: Sequence[Sequence[str]], work: Path) -> None:
         if process.returncode:
             source = Path(command[-3]).name if "-c" in command else "the library"
             _explain(_Failure(command, source, process.returncode, message.replace(f"{work}{os.sep}", "")))
+
+
+def _start(command: Sequence[str], work: Path) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(
+            command,
+            cwd=work,
+            # The compiler's own temporary files go where ours are deleted. English messages are what _explain knows.
+            env=os.environ | {"TMPDIR": str(work), "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise BuildError(f"the C compiler cannot be run: {error.strerror}", where=command[0], hint="set CC") from None
 
 
 _CAUSES: tuple[tuple[str, str, str], ...] = (

@@ -1,0 +1,73 @@
+"""The text of --explain: what runs each part of a tokenizer, why, and how large its tables are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gigatok_compile.ir.definition import TokenizerDefinition
+from gigatok_compile.ir.plan import TableSet
+from gigatok_compile.split_plan import SplitPlan, StepTier
+from gigatok_compile.vocabulary.added_tokens import AddedTokenPlan
+
+TIERS = {
+    "bitstream": "64 bytes a step",
+    "automaton": "a table walk, one character a step",
+    "regex": "the regex package: complete, slow",
+}
+
+
+def explain(
+    definition: TokenizerDefinition,
+    split: SplitPlan,
+    added: AddedTokenPlan,
+    vocabulary: object | None,
+    tables: TableSet | None,
+) -> str:
+    """Lines for a person.
+
+    Args:
+        vocabulary: facts about the vocabulary, told by their `str`; None on the regex tier.
+        tables: what the library holds; None on the regex tier.
+    """
+    lines = [str(definition).rstrip(), "", *_split_lines(split), "", str(added)]
+    if vocabulary is not None:
+        lines += ["", str(vocabulary).rstrip()]
+    if tables is not None:
+        lines += ["", *_table_lines(tables)]
+    lines += [f"warning: {warning}" for warning in definition.warnings]
+    return "\n".join(lines)
+
+
+def _split_lines(split: SplitPlan) -> Iterator[str]:
+    if split.kernel is None:
+        yield f"pre-tokenizer: runs on the regex tier, {TIERS['regex']}"
+        yield f"  because {split.reason}"
+    else:
+        yield f"pre-tokenizer: runs natively, {TIERS[split.kernel.tier]}"
+    for number, step in enumerate(split.steps):
+        yield f"  step {number} ({step.where}): {step.tier}"
+        yield f"    pattern   {step.pattern!r}"
+        yield from (f"    {line}" for line in _step_lines(step))
+
+
+def _step_lines(step: StepTier) -> Iterator[str]:
+    if step.reason:
+        first, *rest = step.reason.splitlines()
+        yield f"why       {first}"
+        yield from (f"          {line}" for line in rest)
+    kernel = step.kernel
+    if kernel is None:
+        return
+    yield f"tags      {len(kernel.tags.tags)}"
+    cover = "matches cover every text" if kernel.automaton.covers_everything else "text between matches is possible"
+    yield f"automaton {kernel.automaton.state_count} states, {kernel.automaton.column_count} columns; {cover}"
+    if kernel.machine is not None:
+        yield f"bimachine {kernel.machine.right_count} right states, {kernel.machine.left_count} left states"
+    if kernel.bits is not None:
+        yield "hard      0 of all positions: the bit program decides every boundary"
+
+
+def _table_lines(tables: TableSet) -> Iterator[str]:
+    yield f"tables: {tables.bytes:,} bytes in the library, read-only and shared by all processes"
+    for table in sorted(tables.tables, key=lambda table: -table.data.nbytes):
+        yield f"  {table.data.nbytes:>12,}  {table.name:<24} {table.comment}"
