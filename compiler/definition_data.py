@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import numpy as np
 from gigatok_compile.definition.alphabet import alphabet_to_bytes
@@ -24,7 +25,7 @@ def write_definition_data(definition: TokenizerDefinition) -> bytes:
     if definition.decoder != "ByteLevel":
         raise DefinitionError(f"the decoder {definition.decoder} has no regex engine", where="decoder")
     model = definition.model
-    arrays = {
+    arrays: dict[str, Any] = {
         **pack_strings("token", list(model.tokens)),
         **pack_strings("added", [added_token_bytes(token, definition) for token in definition.added_tokens]),
         **pack_strings("pattern", [pattern.encode() for pattern in expanded_patterns(definition)]),

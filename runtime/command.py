@@ -8,12 +8,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
-
 from gigatok_runtime.encoded import Encoded
 from gigatok_runtime.tokenizer import Tokenizer
 
@@ -121,7 +121,7 @@ def _numpy_file(encoded: Encoded, with_offsets: bool) -> memoryview:
 def _lines(encoded: Encoded, step: int = 1 << 16) -> Iterator[bytes]:
     """Ids as decimal numbers, one line a document, in parts of a bounded size."""
     bounds = encoded.offsets.tolist()
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in pairwise(bounds):
         for at in range(start, end, step):
             part = " ".join(map(str, encoded.ids[at : min(at + step, end)].tolist()))
             yield (part if at + step >= end else part + " ").encode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +46,7 @@ def read_definition_data(directory: Path) -> DefinitionData:
                 patterns=[(item or b"").decode() for item in _unpack(arrays, "pattern")],
                 nfc={name: arrays[name] for name in arrays.files if name.startswith("nfc_")},
             )
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise ImportError(f"{path} cannot be read ({error}); compile the module again") from error
 
 

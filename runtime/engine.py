@@ -7,7 +7,6 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-
 from gigatok_runtime.encoded import Encoded
 from gigatok_runtime.special import Special
 from gigatok_runtime.texts import Buffer, Errors, Ids, Text

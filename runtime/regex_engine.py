@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
-
 from gigatok_runtime.added_tokens import AddedTokenMatcher
 from gigatok_runtime.bpe import BytePairEncoder
 from gigatok_runtime.definition_data import DefinitionData

@@ -8,7 +8,6 @@ from typing import Literal, cast
 
 import numpy as np
 import numpy.typing as npt
-
 from gigatok_runtime.errors import InvalidUtf8Error, SurrogateError, wrong_type
 
 Buffer = bytes | bytearray | memoryview | npt.NDArray[np.uint8]  # and mmap, array: anything with the buffer protocol

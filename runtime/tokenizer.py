@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-
 from gigatok_runtime.encoded import Encoded
 from gigatok_runtime.engine import Engine
 from gigatok_runtime.files import mapped, separator_bytes

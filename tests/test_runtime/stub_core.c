@@ -1,7 +1,8 @@
 /* A made-up core behind gigatok.h, for the tests of the Python side: the id of a byte is the byte.
  *
  * Added tokens: 0 "<|end|>" (id 256, special), 1 "<tool>" (id 257, not special). The post-processor puts 256 in front.
- * A pre-token is one character. WRONG_AT, if defined, makes one boundary wrong on purpose.
+ * A pre-token is one character. Faults on purpose: WRONG_AT=n loses the boundary before a newline at byte n of a block of
+ * 64; WRONG_ID gives 'q' the id of 'r' after an 'a'; CRASH aborts, and HANG does not return, at "\n1" in a text to encode.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -60,6 +61,16 @@ static int64_t stub_encode(const uint8_t *text, size_t length, const gt_call *ca
         step = k;
       }
     }
+#ifdef WRONG_ID
+    if (id == 'q' && i && text[i - 1] == 'a') id = 'r';
+#endif
+#if defined(CRASH) || defined(HANG)
+    while (id == '1' && i && text[i - 1] == '\n') {
+#ifdef CRASH
+      abort();
+#endif
+    }
+#endif
     ids[n++] = id;
     i += step;
   }

@@ -28,7 +28,7 @@ def expected(text: str) -> list[int]:
     return list(text.encode())
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=lambda t: f"{len(t)}-{ascii(t[:3])}")
+@pytest.mark.parametrize("text", TEXTS, ids=lambda t: f"{len(t)}-{t[:3]!a}")
 def test_encode_gives_ids_of_every_kind_of_str(either: ModuleType, text: str) -> None:
     ids = either.encode(text)
     assert isinstance(ids, np.ndarray) and ids.dtype == np.uint32 and ids.ndim == 1 and ids.flags.writeable
@@ -54,7 +54,7 @@ def buffers(data: bytes) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=lambda t: f"{len(t)}-{ascii(t[:3])}")
+@pytest.mark.parametrize("text", TEXTS, ids=lambda t: f"{len(t)}-{t[:3]!a}")
 def test_buffers_are_texts_too(either: ModuleType, text: str) -> None:
     for kind, buffer in buffers(text.encode()).items():
         assert either.encode(buffer).tolist() == expected(text), kind
@@ -156,7 +156,7 @@ BAD_UTF8 = [
     (b"\xc3", 0),
     (b"x\xed\xa0\x80", 1),
     ("é".encode() * 700 + b"\x80", 1400),
-    (b"a" * 3_000_000 + b"\xf5", 3_000_000),
+    (b"a" * 30_000 + b"\xf5", 30_000),
 ]
 
 
@@ -173,6 +173,11 @@ def test_ill_formed_utf8_names_the_byte(either: ModuleType, data: bytes, offset:
     assert either.encode(data, errors="replace").tolist() == replaced
     assert either.encode_batch([data, "é"], errors="replace").ids.tolist() == replaced + expected("é")
     assert either.count(bytearray(data), errors="replace") == len(replaced)
+
+
+def test_ill_formed_utf8_in_a_large_text(stub: ModuleType) -> None:
+    with pytest.raises(InvalidUtf8Error, match="text is not well-formed UTF-8 at byte 3000000"):
+        stub.encode(b"a" * 3_000_000 + b"\xf5")
 
 
 def test_surrogates_are_an_error_of_this_format(either: ModuleType) -> None:
@@ -348,7 +353,7 @@ def test_calls_from_many_threads(either: ModuleType) -> None:
     failures: list[str] = []
 
     def work(text: str) -> None:
-        for _ in range(50):
+        for _ in range(50 if either.tokenizer.engine == "native" else 2):
             if either.encode(text).tolist() != expected(text) or either.decode(list(text.encode())) != text:
                 failures.append(text)
 

@@ -1,0 +1,205 @@
+"""The checks of a module, each in its share of the time, as a list of named steps."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator
+from random import Random
+from typing import Any
+
+from gigatok_compile.verify import texts
+from gigatok_compile.verify.subject import Subject, outcome
+
+Check = Callable[[Subject, texts.Alphabet, Random, "Clock"], int]
+BATCH = 256
+
+
+class Clock:
+    """The share of time of one check. It always gets to do a little."""
+
+    def __init__(self, seconds: float) -> None:
+        self.end = time.monotonic() + seconds
+
+    def batches(self, items: Iterable[str], size: int) -> Iterator[list[str]]:
+        """`items` in lists of `size`, at least one list, then until the time is up."""
+        source = iter(items)
+        while batch := list(itertools.islice(source, size)):
+            yield batch
+            if time.monotonic() >= self.end:
+                return
+
+    def left(self) -> bool:
+        return time.monotonic() < self.end
+
+
+def short_strings(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+    """Every string over one character a tag, from the shortest on, by itself."""
+    done = 0
+    for batch in clock.batches(texts.short_strings(texts.simplest(alphabet)), BATCH):
+        for text in batch:
+            subject.check_starts(text)
+        done += len(batch)
+    return done
+
+
+def every_window(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+    """Texts in which every window of n characters occurs, n growing; counted are the windows."""
+    chars = texts.simplest(alphabet)
+    done = 0
+    for length in itertools.count(1):
+        size: int = len(chars) ** length
+        if size > 1 << 19 or (done and not clock.left()):
+            return done
+        started = time.monotonic()
+        subject.check_starts(texts.de_bruijn(chars, length))
+        done += size
+        if (time.monotonic() - started) * len(chars) > clock.end - time.monotonic():
+            return done
+    return done
+
+
+def every_phase(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+    """Every window of two or three characters at all 64 phases of a block, characters of every UTF-8 length among them."""
+    chars = texts.simplest(alphabet)
+    wide = [char for tag in alphabet for char in tag[-1:]]
+    bodies = [texts.de_bruijn(c, 3 if len(c) <= 12 else 2) for c in (chars, wide)]
+    done = 0
+    for shift in range(64):
+        for body in bodies:
+            text = chars[shift % len(chars)] * shift + body
+            subject.check_starts(text)
+            done += len(body)
+        if not clock.left() and shift % 8 == 7:
+            # The rest of the phases on a shorter text, so that none is left out.
+            bodies = [body[:200] for body in bodies]
+    return done
+
+
+def runs(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+    """Runs of every class at lengths where blocks end."""
+    done = 0
+    for batch in clock.batches(texts.runs(alphabet, random), 32):
+        for text in batch:
+            subject.check_starts(text)
+        done += len(batch)
+    return done
+
+
+def random_boundaries(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+    done = 0
+    while True:
+        subject.check_starts(texts.random_text(alphabet, random, random.randint(1, 3000)))
+        done += 1
+        if not clock.left():
+            return done
+
+
+def vocabulary_words(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+    """Ids of vocabulary entries, alone and in company."""
+    done = 0
+    for batch in clock.batches(texts.words(_readable_tokens(subject), alphabet, random), BATCH):
+        subject.check_ids(batch, special="match")
+        done += len(batch)
+    return done
+
+
+def random_ids(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+    """Ids of random text, marks and Hangul among it where there is a normalizer."""
+    done = 0
+    while True:
+        make = texts.marked_text if subject.manifest["normalizer"] and done % 2 else texts.random_text
+        batch = [make(alphabet, random, random.randint(0, 200)) for _ in range(32)]
+        subject.check_ids(batch, special="match", add_special_tokens=bool(done % 4))
+        done += len(batch)
+        if not clock.left():
+            return done
+
+
+def long_pieces(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+    """Pieces of thousands of bytes, where merging takes its other path."""
+    done = 0
+    for length in (70, 300, 1500, 6000):
+        for batch in clock.batches(texts.long_pieces(_readable_tokens(subject), alphabet, random, length), 8):
+            subject.check_ids(batch, special="match")
+            done += len(batch)
+        if not clock.left():
+            break
+    return done
+
+
+def added_tokens(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+    """Added tokens in text, in every mode."""
+    contents = [token["content"] for token in subject.manifest["added_tokens"]]
+    if not contents:
+        return 0
+    modes: list[Any] = ["match", "text", {random.choice(contents)}, dict.fromkeys(random.choices(contents, k=2), "text")]
+    source = texts.added_token_texts(contents, alphabet, random)
+    done = 0
+    for number, batch in enumerate(clock.batches(source, 64)):
+        subject.check_ids(batch, special=modes[number % len(modes)])
+        for text in batch[:8]:
+            for special in (None, "error"):
+                expected = outcome(subject.oracle.encode, text, special=special)
+                subject.check_same("ids", text, expected, subject.native.encode, text, special=special)
+        done += len(batch)
+    return done
+
+
+def other_calls(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+    """count, decode, files in parts, threads, and bytes that are no UTF-8."""
+    native, oracle = subject.native, subject.oracle
+    options: dict[str, Any] = {"special": "match"}
+    whole = "\n".join(texts.random_text(alphabet, random, 400) for _ in range(60))
+    expected = oracle.encode(whole, **options)
+    subject.check_same("count", whole, len(expected), native.count, whole, **options)
+    for threads in (1, 2, 5):
+        subject.check_same("ids", whole, expected, native.encode, whole, threads=threads, **options)
+    data = whole.encode()
+    parts = oracle.encode_separated(data, b"\n", **options)
+    subject.check_same("parts", whole, parts, native.encode_separated, data, b"\n", 2, **options)
+    size = subject.manifest["max_id"] + 2
+    for _ in range(20):
+        ids = [random.randrange(size) for _ in range(random.randint(0, 300))]
+        for skip in (False, True):
+            right = oracle.decode_bytes(ids, skip)
+            subject.check_same("decode_bytes", str(ids), right, native.decode_bytes, ids, skip)
+    for number in range(size):
+        subject.check_same("token_bytes", str(number), oracle.token_bytes(number), native.token_bytes, number)
+    done = 30 + size
+    while True:
+        broken = bytearray(texts.random_text(alphabet, random, 200).encode())
+        for _ in range(random.randint(0, 3)):
+            broken[random.randrange(len(broken))] = random.choice((0x80, 0xC0, 0xE0, 0xED, 0xF0, 0xF5, 0xFF, random.randrange(256)))
+        right = outcome(oracle.encode, broken, **options)
+        subject.check_same("bytes", repr(bytes(broken)), right, native.encode, broken, **options)
+        done += 1
+        if not clock.left():
+            return done
+
+
+def _readable_tokens(subject: Subject) -> list[str]:
+    """Vocabulary entries that are text by themselves."""
+    found = []
+    for token in subject.data.tokens:
+        if token:
+            try:
+                found.append(token.decode())
+            except UnicodeDecodeError:
+                continue
+    return found
+
+
+CHECKS: tuple[tuple[Check, float], ...] = (
+    (short_strings, 0.20),
+    (every_window, 0.15),
+    (every_phase, 0.10),
+    (runs, 0.10),
+    (random_boundaries, 0.05),
+    (vocabulary_words, 0.15),
+    (random_ids, 0.07),
+    (long_pieces, 0.06),
+    (added_tokens, 0.06),
+    (other_calls, 0.06),
+)
+"""What is run, in order, and its share of the time."""

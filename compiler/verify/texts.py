@@ -1,0 +1,145 @@
+"""Texts to check a module on, made from one or a few characters of each tag and from the vocabulary."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from gigatok_compile.ir.tags import Range, TagProgram
+from gigatok_compile.pattern.codeset import CodeSet
+from gigatok_compile.pattern.partition import coarsest_partition
+
+Alphabet = Sequence[Sequence[str]]  # for each tag a few characters, the simplest first
+
+# Around the sizes of machine words, vector registers, blocks of 64 bytes and pairs of them.
+RUN_LENGTHS = (*range(1, 10), 15, 16, 17, 31, 32, 33, *range(61, 68), *range(125, 132), 191, 192, 193, 255, 256, 257)
+_UTF8_ENDS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
+_TYPICAL = "ab \n1.!'-/ABé½\u0301\u00a0中٣…\u3000😀𝐀"  # what a reader of a report would write
+
+
+def make_alphabet(programs: Sequence[TagProgram]) -> list[list[str]]:
+    """For each cell that the tags of all programs together make of Unicode: one character of each UTF-8 length."""
+    cells = coarsest_partition([CodeSet(tag.ranges) for program in programs for tag in program.tags])
+    alphabet = [_representatives(ranges) for _, ranges in cells]
+    return alphabet or [["a"], [" "], ["\n"], ["1"], ["."], ["é"]]
+
+
+def _representatives(ranges: Sequence[Range]) -> list[str]:
+    """Characters of each UTF-8 length in the set; typical ones before printable ones before others."""
+    found: list[str] = []
+    low_end = 0
+    for high_end in _UTF8_ENDS:
+        inside = [(max(low, low_end), min(high, high_end)) for low, high in ranges if low <= high_end and high >= low_end]
+        if inside:
+            typical = next((c for c in _TYPICAL if any(low <= ord(c) <= high for low, high in inside)), None)
+            points = [c for low, high in inside[:40] for c in range(low, min(high, low + 40) + 1)]
+            found.append(typical or min(map(chr, points), key=lambda c: (not c.isprintable(), c)))
+        low_end = high_end + 1
+    return found
+
+
+def simplest(alphabet: Alphabet) -> list[str]:
+    """One character a tag."""
+    return [chars[0] for chars in alphabet]
+
+
+def short_strings(chars: Sequence[str]) -> Iterator[str]:
+    """Every string over `chars`, shorter ones first, without end."""
+    for length in itertools.count(1):
+        for combination in itertools.product(chars, repeat=length):
+            yield "".join(combination)
+
+
+def de_bruijn(chars: Sequence[str], length: int) -> str:
+    """A text in which every string of `length` over `chars` occurs: the Lyndon words whose length divides `length`, in
+    order (Fredricksen and Maiorana), and the beginning once more."""
+    k = len(chars)
+    word, out = [-1], []
+    while word:
+        word[-1] += 1
+        if length % len(word) == 0:
+            out += word
+        size = len(word)
+        while len(word) < length:
+            word.append(word[-size])
+        while word and word[-1] == k - 1:
+            word.pop()
+    return "".join(chars[i] for i in itertools.islice(itertools.cycle(out), len(out) + length - 1))
+
+
+def runs(alphabet: Alphabet, random: Random) -> Iterator[str]:
+    """Runs of characters at lengths where blocks end, at every phase, without end."""
+    chars = [char for tag in alphabet for char in tag]
+    simple = simplest(alphabet)
+    for char, length, after in itertools.product(simple, RUN_LENGTHS, simple):
+        yield simple[0] * random.randrange(3) + char * length + after
+    while True:
+        parts = [random.choice(simple) * random.randrange(64)]
+        parts += [random.choice(chars) * random.choice(RUN_LENGTHS) for _ in range(random.randint(1, 5))]
+        yield "".join(parts)
+
+
+def random_text(alphabet: Alphabet, random: Random, length: int) -> str:
+    """Tags uniform, with some runs of one tag."""
+    out: list[str] = []
+    while len(out) < length:
+        tag = random.choice(alphabet)
+        out += random.choices(tag, k=1 if random.random() < 0.8 else random.choice(RUN_LENGTHS[:20]))
+    return "".join(out[:length])
+
+
+def words(tokens: Sequence[str], alphabet: Alphabet, random: Random) -> Iterator[str]:
+    """Texts out of vocabulary entries: each by itself, then joined, cut short, and mixed with single characters."""
+    order = list(tokens)
+    random.shuffle(order)
+    yield from order
+    chars = [char for tag in alphabet for char in tag]
+    while True:
+        parts = random.choices(tokens, k=random.randint(1, 12)) if tokens else [random.choice(chars)]
+        for i, part in enumerate(parts):
+            chance = random.random()
+            if chance < 0.15:
+                parts[i] = part[: random.randint(0, len(part))]
+            elif chance < 0.3:
+                parts[i] = part + random.choice(chars)
+            elif chance < 0.35:
+                parts[i] = part.swapcase()
+        yield "".join(parts)
+
+
+def long_pieces(tokens: Sequence[str], alphabet: Alphabet, random: Random, length: int) -> list[str]:
+    """Texts that a pattern hardly cuts, to be merged as one piece."""
+    simple = simplest(alphabet)
+    letters = [token for token in tokens if token.isalpha()] or simple
+    texts = [char * length for char in simple]
+    texts += [(random.choice(simple) + random.choice(simple)) * (length // 2) for _ in range(4)]
+    texts += ["".join(random.choices(letters, k=max(1, length // 6))) for _ in range(4)]
+    return texts
+
+
+def added_token_texts(contents: Sequence[str], alphabet: Alphabet, random: Random) -> Iterator[str]:
+    """Added tokens whole and broken, next to each other, to blanks, and to characters of every tag, without end."""
+    chars = [char for tag in alphabet for char in tag] + [" ", "  ", "\n", "a", "A", "_", "1"]
+    while True:
+        parts = []
+        for _ in range(random.randint(1, 8)):
+            content = random.choice(contents)
+            chance = random.random()
+            if chance < 0.5:
+                parts.append(content)
+            elif chance < 0.65:
+                cut = random.randint(0, len(content))
+                parts.append(content[:cut] if random.random() < 0.5 else content[cut:])
+            else:
+                parts.append(random.choice(chars) * random.randint(1, 3))
+        yield "".join(parts)
+
+
+def marked_text(alphabet: Alphabet, random: Random, length: int) -> str:
+    """Letters with combining marks and Hangul parts, for normalizers."""
+    marks = [chr(c) for c in (*range(0x300, 0x345), 0x323, 0x327, 0x345, 0x5B0, 0x5B4, 0x64B, 0x651, 0xE38, 0x3099, 0x302E)]
+    hangul = [chr(c) for c in (0x1100, 0x1112, 0x1161, 0x1175, 0x11A8, 0x11C2, 0xAC00, 0xAC01, 0xD7A3)]
+    bases = [*"aeiouAcnY", "é", "ǭ", "が", "は", "\u0958", "\u212b", "\u2126", "\u1e9b", *(c for tag in alphabet for c in tag)]
+    pools = (bases, bases, marks, marks, hangul)
+    return "".join(random.choice(random.choice(pools)) for _ in range(length))
