@@ -52,7 +52,7 @@ typedef struct {
 
 typedef struct {
   uint32_t count; /* tokens of the pass */
-  const uint8_t *finder;
+  const uint8_t *finder; /* six tables of 16 bytes; [96] 1: all tokens begin with the byte [97] */
   const uint32_t *root, *children;
   const uint8_t *labels;
   const int32_t *tokens;
@@ -112,9 +112,13 @@ static gt_added_hit gt_added_find_portable(const gt_added_set *set, const gt_add
   gt_added_hit hit = {end, end, -1};
   const uint32_t *root = set->root;
   for (;;) {
-    while (end - p >= 4 && !(root[p[0]] | root[p[1]] | root[p[2]] | root[p[3]])) p += 4;
-    while (p < end && !root[*p]) p++;
-    if (p == end) return hit;
+    if (set->finder[96]) {
+      if (p == end || !(p = memchr(p, set->finder[97], (size_t)(end - p)))) return hit;
+    } else {
+      while (end - p >= 4 && !(root[p[0]] | root[p[1]] | root[p[2]] | root[p[3]])) p += 4;
+      while (p < end && !root[*p]) p++;
+      if (p == end) return hit;
+    }
     hit.token = gt_added_walk(set, view, p, end, &hit.stop);
     if (hit.token >= 0) {
       hit.start = p;
@@ -127,66 +131,100 @@ static gt_added_hit gt_added_find_portable(const gt_added_set *set, const gt_add
 #if GT_X86
 #define GT_ADDED_LOOK(i) _mm_loadu_si128((const __m128i *)(const void *)(set->finder + (i)*16))
 
-/* Where three bytes in a row all pass the lookups of one bucket, a token may begin ("Teddy", from Hyperscan). The last
- * bytes, too few for a step, are left to the portable search. */
+/* Where three bytes in a row all pass the lookups of one bucket, a token may begin ("Teddy", from Hyperscan). When all tokens
+ * begin with the same byte, stretches without it are passed over first. The last bytes, too few for a step, are left to the
+ * portable search. */
 __attribute__((target("avx2"))) static gt_added_hit gt_added_find_avx2(const gt_added_set *set, const gt_added_view *view,
                                                                        const uint8_t *p, const uint8_t *end) {
-  const __m256i half = _mm256_set1_epi8(0x0F), zero = _mm256_setzero_si256();
+  const __m256i half = _mm256_set1_epi8(0x0F), zero = _mm256_setzero_si256(), lone = _mm256_set1_epi8((char)set->finder[97]);
   __m256i look[6];
   for (int i = 0; i < 6; i++) look[i] = _mm256_broadcastsi128_si256(GT_ADDED_LOOK(i));
-  for (; end - p >= 34; p += 32) {
-    __m256i pass = _mm256_set1_epi8((char)0xFF);
-    for (int i = 0; i < 3; i++) {
-      __m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
-      __m256i low = _mm256_shuffle_epi8(look[2 * i], _mm256_and_si256(bytes, half));
-      __m256i high = _mm256_shuffle_epi8(look[2 * i + 1], _mm256_and_si256(_mm256_srli_epi16(bytes, 4), half));
-      pass = _mm256_and_si256(pass, _mm256_and_si256(low, high));
+  while (end - p >= 34) {
+    const uint8_t *stop = end - 34; /* the last place where a step can be made */
+    if (set->finder[96]) {
+      for (; end - p >= 128; p += 128) {
+        __m256i any = zero;
+#pragma GCC unroll 4
+        for (int i = 0; i < 128; i += 32)
+          any = _mm256_or_si256(any, _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(const void *)(p + i)), lone));
+        if (_mm256_movemask_epi8(any)) break;
+      }
+      if (stop - p > 127) stop = p + 127;
     }
-    uint32_t candidates = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(pass, zero));
-    for (; candidates; candidates &= candidates - 1) {
-      gt_added_hit hit = {p + __builtin_ctz(candidates), end, -1};
-      hit.token = gt_added_walk(set, view, hit.start, end, &hit.stop);
-      if (hit.token >= 0) return hit;
+    for (; p <= stop; p += 32) {
+      __m256i pass = _mm256_set1_epi8((char)0xFF);
+#pragma GCC unroll 3
+      for (int i = 0; i < 3; i++) {
+        __m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
+        __m256i low = _mm256_shuffle_epi8(look[2 * i], _mm256_and_si256(bytes, half));
+        __m256i high = _mm256_shuffle_epi8(look[2 * i + 1], _mm256_and_si256(_mm256_srli_epi16(bytes, 4), half));
+        pass = _mm256_and_si256(pass, _mm256_and_si256(low, high));
+      }
+      uint32_t candidates = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(pass, zero));
+      for (; candidates; candidates &= candidates - 1) {
+        gt_added_hit hit = {p + __builtin_ctz(candidates), end, -1};
+        hit.token = gt_added_walk(set, view, hit.start, end, &hit.stop);
+        if (hit.token >= 0) return hit;
+      }
     }
   }
   return gt_added_find_portable(set, view, p, end);
 }
 
-/* The same, 64 bytes a step; a masked load takes the last bytes. */
+/* The 64 bytes at p of which only `left` may be read; zeros for the others. */
+__attribute__((target("avx512f,avx512bw"))) static inline __m512i gt_added_load(const uint8_t *p, size_t left) {
+  return _mm512_maskz_loadu_epi8(left >= 64 ? ~(__mmask64)0 : ((__mmask64)1 << left) - 1, p);
+}
+
+/* The same, 64 bytes a step; masked loads take the last bytes. */
 __attribute__((target("avx512f,avx512bw"))) static gt_added_hit gt_added_find_avx512(const gt_added_set *set,
                                                                                     const gt_added_view *view,
                                                                                     const uint8_t *p, const uint8_t *end) {
-  const __m512i half = _mm512_set1_epi8(0x0F);
+  const __m512i half = _mm512_set1_epi8(0x0F), lone = _mm512_set1_epi8((char)set->finder[97]);
   gt_added_hit hit = {end, end, -1};
   __m512i look[6];
   for (int i = 0; i < 6; i++) look[i] = _mm512_broadcast_i32x4(GT_ADDED_LOOK(i));
   while (p < end) {
-    size_t left = (size_t)(end - p);
-    __mmask64 inside = left >= 64 ? ~(__mmask64)0 : ((__mmask64)1 << left) - 1;
-    __m512i pass = _mm512_set1_epi8((char)0xFF);
-    for (size_t i = 0; i < 3; i++) {
-      __m512i bytes;
-      if (left >= 66)
-        bytes = _mm512_loadu_si512(p + i);
-      else
-        bytes = _mm512_maskz_loadu_epi8(left >= 64 + i ? inside : i < left ? ((__mmask64)1 << (left - i)) - 1 : 0, p + i);
-      __m512i low = _mm512_shuffle_epi8(look[2 * i], _mm512_and_si512(bytes, half));
-      __m512i high = _mm512_shuffle_epi8(look[2 * i + 1], _mm512_and_si512(_mm512_srli_epi16(bytes, 4), half));
-      pass = _mm512_ternarylogic_epi64(pass, low, high, 0x80);
-    }
-    uint64_t candidates = _mm512_test_epi8_mask(pass, pass) & inside;
-    for (; candidates; candidates &= candidates - 1) {
-      const uint8_t *start = p + __builtin_ctzll(candidates);
-      hit.token = gt_added_walk(set, view, start, end, &hit.stop);
-      if (hit.token >= 0) {
-        hit.start = start;
-        return hit;
+    const uint8_t *stop = end;
+    if (set->finder[96]) {
+      for (; end - p >= 256; p += 256) {
+        __mmask64 any = 0;
+#pragma GCC unroll 4
+        for (int i = 0; i < 256; i += 64) any |= _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(p + i), lone);
+        if (any) break;
       }
+      if (end - p > 256) stop = p + 256;
     }
-    if (left <= 64) break;
-    p += 64;
+    for (; p < stop; p += 64) {
+      size_t left = (size_t)(end - p);
+      __m512i bytes[3];
+      if (left >= 66) {
+        for (int i = 0; i < 3; i++) bytes[i] = _mm512_loadu_si512(p + i);
+      } else {
+        bytes[0] = gt_added_load(p, left);
+        bytes[1] = gt_added_load(p + 1, left - 1);
+        bytes[2] = left < 2 ? _mm512_setzero_si512() : gt_added_load(p + 2, left - 2);
+      }
+      __m512i pass = _mm512_set1_epi8((char)0xFF);
+#pragma GCC unroll 3
+      for (int i = 0; i < 3; i++) {
+        __m512i low = _mm512_shuffle_epi8(look[2 * i], _mm512_and_si512(bytes[i], half));
+        __m512i high = _mm512_shuffle_epi8(look[2 * i + 1], _mm512_and_si512(_mm512_srli_epi16(bytes[i], 4), half));
+        pass = _mm512_ternarylogic_epi64(pass, low, high, 0x80);
+      }
+      uint64_t candidates = _mm512_test_epi8_mask(pass, pass);
+      if (left < 64) candidates &= ((uint64_t)1 << left) - 1;
+      for (; candidates; candidates &= candidates - 1) {
+        const uint8_t *start = p + __builtin_ctzll(candidates);
+        hit.token = gt_added_walk(set, view, start, end, &hit.stop);
+        if (hit.token >= 0) {
+          hit.start = start;
+          return hit;
+        }
+      }
+      if (left <= 64) return hit;
+    }
   }
-  hit.token = -1;
   return hit;
 }
 #undef GT_ADDED_LOOK

@@ -189,12 +189,17 @@ def _cluster(prefixes: list[bytes]) -> list[list[bytes]]:
 
 
 def finder_masks(plan: AddedPass) -> npt.NDArray[np.uint8]:
-    """(96,) uint8: [3 bytes][low, high nibble][16] -> bit of each bucket that the nibble lets through."""
+    """(98,) uint8: [3 bytes][low, high nibble][16] -> bit of each bucket that the nibble lets through.
+
+    Then 1 and the byte that all tokens begin with, or two zeros.
+    """
     masks = np.zeros((PREFIX, 2, 16), np.uint8)
     for number, bucket in enumerate(plan.buckets):
         for prefix in bucket:
             add_to_bucket(masks, number, prefix)
-    return masks.reshape(-1)
+    firsts = sorted({content[0] for content in plan.contents.values()})
+    lone = [1, firsts[0]] if len(firsts) == 1 else [0, 0]
+    return np.concatenate([masks.reshape(-1), np.array(lone, np.uint8)])
 
 
 # ---- the walk: a trie in breadth-first order ----
