@@ -29,7 +29,8 @@ def explain(
         vocabulary: facts about the vocabulary, told by their `str`; None on the regex tier.
         tables: what the library holds; None on the regex tier.
     """
-    lines = [str(definition).rstrip(), "", *_split_lines(split), "", str(added)]
+    about = [line for line in str(definition).splitlines() if not line.startswith("  pre-tokenizer ")]
+    lines = [*about, "", *_split_lines(split), "", str(added)]
     if vocabulary is not None:
         lines += ["", str(vocabulary).rstrip()]
     if tables is not None:
@@ -39,22 +40,21 @@ def explain(
 
 
 def _split_lines(split: SplitPlan) -> Iterator[str]:
-    if split.kernel is None:
-        yield f"pre-tokenizer: runs on the regex tier, {TIERS['regex']}"
-        yield f"  because {split.reason}"
+    native = split.kernel is not None
+    if split.kernel is not None:
+        yield f"pre-tokenizer: native, the {split.kernel.tier} tier ({TIERS[split.kernel.tier]})"
     else:
-        yield f"pre-tokenizer: runs natively, {TIERS[split.kernel.tier]}"
+        yield f"pre-tokenizer: the regex tier ({TIERS['regex']})"
+        yield from _hanging("because ", split.reason, "  ")
     for number, step in enumerate(split.steps):
-        yield f"  step {number} ({step.where}): {step.tier}"
+        yield f"  step {number} ({step.where}): {step.tier if native else _alone(step)}"
         yield f"    pattern   {step.pattern!r}"
         yield from (f"    {line}" for line in _step_lines(step))
 
 
 def _step_lines(step: StepTier) -> Iterator[str]:
     if step.reason:
-        first, *rest = step.reason.splitlines()
-        yield f"why       {first}"
-        yield from (f"          {line}" for line in rest)
+        yield from _hanging("why       ", step.reason)
     kernel = step.kernel
     if kernel is None:
         return
@@ -65,6 +65,17 @@ def _step_lines(step: StepTier) -> Iterator[str]:
         yield f"bimachine {kernel.machine.right_count} right states, {kernel.machine.left_count} left states"
     if kernel.bits is not None:
         yield "hard      0 of all positions: the bit program decides every boundary"
+
+
+def _alone(step: StepTier) -> str:
+    return "regex" if step.tier == "regex" else f"regex, though alone it would reach {step.tier}"
+
+
+def _hanging(label: str, text: str, indent: str = "") -> Iterator[str]:
+    """Lines of `text` under each other, the first with a label (a caret line must stay under its pattern)."""
+    first, *rest = text.splitlines() or [""]
+    yield f"{indent}{label}{first}"
+    yield from (f"{indent}{' ' * len(label)}{line}" for line in rest)
 
 
 def _table_lines(tables: TableSet) -> Iterator[str]:

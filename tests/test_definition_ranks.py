@@ -12,6 +12,7 @@ import tiktoken
 from gigatok_compile.definition import read_definition
 from gigatok_compile.definition.tiktoken_ranks import all_splits
 from gigatok_compile.errors import DefinitionError
+from gigatok_compile.grammars.registry import load_grammar
 from gigatok_compile.ir.definition import AddedToken, ByteLevelStep, SplitStep
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,6 +94,31 @@ def test_an_absent_byte_or_an_empty_file_is_refused(read: Any) -> None:
         read(BYTES.replace(b"Qg== 66\nQw== 67\n", b""))
     with pytest.raises(DefinitionError, match="holds no tokens"):
         read(b"\n= 0\n")
+
+
+@pytest.mark.parametrize(
+    ("model", "grammar", "special"),
+    [
+        ("r50k_base", "r50k", {"<|endoftext|>": 50256}),
+        ("cl100k_base", "cl100k", {"<|endoftext|>": 100257, "<|endofprompt|>": 100276}),
+        ("o200k_base", "o200k", {"<|endoftext|>": 199999}),
+        ("qwen3_6", "qwen3.6", {}),
+        ("llama4", "llama4", {}),
+        ("whisper_multilingual", "whisper", {}),
+    ],
+)
+def test_named_grammars_fit_their_files(shared: Any, model: str, grammar: str, special: dict[str, int]) -> None:
+    definition = read_definition(str(shared.model_file(model)), grammar=load_grammar(grammar))
+    added = {token.content: token.id for token in definition.added_tokens}
+    assert special.items() <= added.items()
+    assert all(token.special and not token.normalized for token in definition.added_tokens)
+
+
+def test_a_dialect_that_is_not_known(tmp_path: Path) -> None:
+    (tmp_path / "a.tiktoken").write_bytes(BYTES)
+    grammar = SimpleNamespace(pattern="x", dialect="pcre", special_tokens={})
+    with pytest.raises(DefinitionError, match="dialect 'pcre'"):
+        read_definition(str(tmp_path / "a.tiktoken"), grammar=grammar)
 
 
 def test_special_tokens_must_fit(read: Any) -> None:

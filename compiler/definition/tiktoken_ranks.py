@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Mapping
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,7 @@ class Grammar(Protocol):
     @property
     def pattern(self) -> str: ...
     @property
-    def dialect(self) -> Dialect: ...
+    def dialect(self) -> str: ...
     @property
     def special_tokens(self) -> Mapping[str, int]: ...
 
@@ -57,6 +57,9 @@ def read_rank_file(data: bytes, grammar: Grammar, *, name: str, sha256: str) -> 
         raise DefinitionError(
             missing, hint="the file may be cut off; the reference panics on texts that hold such a byte"
         )
+    if grammar.dialect not in ("fancy", "oniguruma"):
+        raise DefinitionError(f"the grammar's dialect {grammar.dialect!r} is not fancy or oniguruma")
+    dialect = cast(Dialect, grammar.dialect)
     merges, merge_ranks = all_splits(ranks)
     return TokenizerDefinition(
         name=name,
@@ -66,7 +69,7 @@ def read_rank_file(data: bytes, grammar: Grammar, *, name: str, sha256: str) -> 
         normalizer=(),
         pre_tokenizer=(
             # findall: what the pattern does not match is dropped
-            SplitStep(grammar.pattern, grammar.dialect, "grammar.pattern", behavior="Removed", invert=True),
+            SplitStep(grammar.pattern, dialect, "grammar.pattern", behavior="Removed", invert=True),
             ByteLevelStep(add_prefix_space=False, where="grammar"),
         ),
         model=BpeModel(tuple(tokens), merges, merge_ranks, byte_ids, ignore_merges=True),
