@@ -80,21 +80,40 @@ def step(nfa: Nfa, threads: Threads, symbol: int) -> tuple[Threads, bool]:
     return tuple(survivors), False
 
 
+def surely_accepting(moves: npt.NDArray[np.int64], accepts: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """States from which every text sees a match end before the automaton is dead.
+
+    An `accepts` that leads into one of these is always overruled. Dropping it makes the minimal automaton depend on
+    what the pattern means only: `X{1,3}` and possessive `X{1,3}+` alone are the same machine. The greatest fixpoint is
+    right, as a text cannot go round for ever: it ends, and the text end leads to the dead state.
+    """
+    sure = np.ones(moves.shape[0], dtype=np.bool_)
+    sure[DEAD] = False
+    while True:
+        still = sure & (accepts | sure[moves]).all(axis=1)
+        if np.array_equal(still, sure):
+            return sure
+        sure = still
+
+
 def minimise(moves: npt.NDArray[np.int64], accepts: npt.NDArray[np.bool_]) -> BoundaryAutomaton:
     """Merge states that no text tells apart (Moore), then tags that no state tells apart; number what is left.
 
     moves, accepts: (states, tags + 1), state 0 dead, state 1 the start, the last column the text end.
     """
-    classes = np.zeros(moves.shape[0], dtype=np.int64)
-    count = 1
-    while True:
-        # A class is split until its members agree on what they accept and on the classes they move to.
-        rows = np.concatenate([classes[:, None], accepts, classes[moves]], axis=1)
-        _, classes = np.unique(rows, axis=0, return_inverse=True)
+    accepts = accepts & ~surely_accepting(moves, accepts)[moves]
+    # Refinement, one symbol at a time: a class is split until its members agree on what they accept and on the
+    # classes they move to. One-dimensional keys keep long counted chains cheap, which take many rounds.
+    _, classes = np.unique(accepts, axis=0, return_inverse=True)
+    classes = classes.reshape(-1).astype(np.int64)
+    count, unchanged, symbol = int(classes.max()) + 1, 0, 0
+    while unchanged < moves.shape[1]:
+        _, classes = np.unique(classes * count + classes[moves[:, symbol]], return_inverse=True)
         classes = classes.reshape(-1).astype(np.int64)
-        if classes.max() + 1 == count:
-            break
-        count = int(classes.max()) + 1
+        grown = int(classes.max()) + 1
+        unchanged = unchanged + 1 if grown == count else 0
+        count = grown
+        symbol = (symbol + 1) % moves.shape[1]
     _, representatives = np.unique(classes, return_index=True)
     small_moves, small_accepts = classes[moves[representatives]], accepts[representatives]
 

@@ -21,8 +21,7 @@ def tags_of_text(program: TagProgram, text: str) -> list[int]:
     Raises:
         ValueError: for a lone surrogate, which has no tag.
     """
-    starts = sorted((low, high, tag.index) for tag in program.tags for low, high in tag.ranges)
-    lows = [low for low, _, _ in starts]
+    lows, starts = _tag_table(program)
     tags: list[int] = []
     for position, char in enumerate(text):
         low, high, tag = starts[bisect_right(lows, ord(char)) - 1]
@@ -30,6 +29,18 @@ def tags_of_text(program: TagProgram, text: str) -> list[int]:
             raise ValueError(f"the character at {position} is a lone surrogate")
         tags.append(tag)
     return [*tags, program.end]
+
+
+_last_table: tuple[TagProgram, list[int], list[tuple[int, int, int]]] | None = None
+
+
+def _tag_table(program: TagProgram) -> tuple[list[int], list[tuple[int, int, int]]]:
+    """(range starts, (low, high, tag)), remembered for the last program: hashing one costs as much as sorting it."""
+    global _last_table
+    if _last_table is None or _last_table[0] is not program:
+        starts = sorted((low, high, tag.index) for tag in program.tags for low, high in tag.ranges)
+        _last_table = (program, [low for low, _, _ in starts], starts)
+    return _last_table[1], _last_table[2]
 
 
 def split_program(program: TagProgram, text: str) -> list[Piece]:

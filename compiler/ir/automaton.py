@@ -4,7 +4,8 @@ Reading it: `state = start`; for the symbol at each position (the column of the 
 end of the text) first `accepts[state, symbol]` says whether a match may end *before* that symbol, then `moves[state,
 symbol]` is the next state. State 0 is dead. The match ends at the last position where `accepts` was set; if it never
 was, no match starts here. A later `accepts` always wins over an earlier one, since threads of lower preference than a
-match are dropped when it is found.
+match are dropped when it is found. One that is certain to be overruled is not set, so inside a plain run of letters
+there is nothing to remember.
 
 Gaps: where no match starts, the start moves on by one character. All characters up to the start of the next match form
 one piece of their own, which is not a match. `covers_everything` says that a pattern cannot have gaps.
@@ -22,7 +23,7 @@ DEAD = 0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundaryAutomaton:
-    """Minimal, so equal languages under equal tags give equal machines.
+    """Minimal and canonical: patterns that mean the same over the same tags give equal machines.
 
     columns: tag -> column; tags that no state tells apart share one. Columns are numbered by their lowest tag.
     moves: (states, columns + 1) uint16, the last column (text end) is all dead. Row 0 is the dead state.

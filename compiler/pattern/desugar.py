@@ -254,6 +254,9 @@ def literal_run(node: PatternNode) -> list[Literal] | None:
             return [node]
         case Group(kind="plain" | "capture"):
             return literal_run(node.item)
+        case Quantified(low=low, high=high) if low == high and 0 < low <= 3:
+            run = literal_run(node.item)  # Oniguruma unrolls small exact counts into the string
+            return None if run is None else run * low
         case Concat():
             parts = [literal_run(item) for item in node.items]
             return None if None in parts else [literal for part in parts if part is not None for literal in part]

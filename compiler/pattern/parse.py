@@ -180,13 +180,13 @@ class Builder:
         return "".join(sorted(set(on))), "".join(sorted(set(off)))
 
     def quantified(self, tree: Tree[Token]) -> PatternNode:
-        atom, *quantifiers = tree.children
+        atom, *following = tree.children
         assert isinstance(atom, Tree)
+        quantifiers = [token for token in following if isinstance(token, Token) and token.type == "QUANTIFIER"]
         node = self.atom(atom)
         if self.dialect == "fancy" and len(quantifiers) > 1:
             raise self.error("nothing to repeat: a quantifier follows a quantifier", span_of(quantifiers[1]))
         for token in quantifiers:
-            assert isinstance(token, Token)
             if isinstance(node, Look) or (isinstance(node, Anchor) and self.dialect == "oniguruma"):
                 raise self.error("an anchor or look-around cannot be repeated", span_of(token))
             node = self._quantify(node, token)
@@ -261,15 +261,13 @@ class Builder:
             case "hex":
                 return self._scalar(int(token[2:].strip("{}"), 16), span)
             case "octal":
-                return int(token[1:], 8)
+                return self._scalar(int(token[1:], 8), span)
         letter = token[1]
         in_class = kind == "class_escaped"
         known = "" if self.dialect == "fancy" else _ONIGURUMA_REFUSED_CLASS if in_class else _ONIGURUMA_REFUSED
         alphanumeric = letter.isascii() and letter.isalnum()
         if alphanumeric and (self.dialect == "fancy" or letter in known):
             raise self.error(f"unknown escape \\{letter}", span)
-        if in_class and letter in "1234567":
-            return int(letter, 8)
         return self._scalar(ord(letter), span)
 
     def _scalar(self, code_point: int, span: Span) -> int:

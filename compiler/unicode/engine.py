@@ -90,27 +90,25 @@ def _fancy_matched_text(pattern: str, text: str) -> str:
 
 
 def _split_fancy(pattern: str, texts: Sequence[str]) -> list[list[Piece]]:
-    """tiktoken does not show its pieces. With every substring of the texts in the vocabulary a piece is one token.
-
-    Quadratic in the length of a text, so texts must be short. Gaps vanish from the output, so the pieces are
-    located by searching forward: exact when the gaps cannot hold a copy of the next piece, which the callers'
-    patterns (no gaps, or gaps of characters that never match) ensure.
+    """tiktoken does not show its pieces, and drops the gaps. With every substring of the texts in the vocabulary a
+    piece is one token; with `|.` appended a character of a gap is a piece, too; and a piece is a match if the pattern
+    matches where it begins. Quadratic in the length of a text. The pattern must not look back.
     """
     data = [text.encode() for text in texts]
     substrings = {part[i:j] for part in data for i in range(len(part)) for j in range(i + 1, len(part) + 1)}
-    encoding = _fancy_encoding(pattern, substrings)
+    whole = _fancy_encoding(f"(?:{pattern})|(?s:.)", substrings)
+    at_start = _fancy_encoding(f"\\A(?:{pattern})", set())
     result = []
     for text in texts:
         pieces: list[Piece] = []
         position = 0
-        for token in encoding.encode_ordinary(text):
-            piece = encoding.decode_single_token_bytes(token).decode("utf-8")
-            start = text.index(piece, position)
-            if start > position:
-                pieces.append((position, start, False))
-            position = start + len(piece)
-            pieces.append((start, position, True))
-        if position < len(text):
-            pieces.append((position, len(text), False))
+        for token in whole.encode_ordinary(text):
+            end = position + len(whole.decode_single_token_bytes(token).decode("utf-8"))
+            is_match = end > position + 1 or bool(at_start.encode_ordinary(text[position:]))
+            if pieces and not is_match and not pieces[-1][2]:
+                pieces[-1] = (pieces[-1][0], end, False)
+            else:
+                pieces.append((position, end, is_match))
+            position = end
         result.append(pieces)
     return result

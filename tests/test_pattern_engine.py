@@ -1,0 +1,180 @@
+"""The meaning of patterns: both interpreters against the reference engines, on small experiments, hard cases,
+generated strings and real text."""
+
+from __future__ import annotations
+
+import functools
+import json
+import random
+from pathlib import Path
+
+import pytest
+from gigatok_compile.automaton.determinise import determinise
+from gigatok_compile.automaton.interpret import Piece, split_automaton, split_program
+from gigatok_compile.errors import PatternError, Unsupported
+from gigatok_compile.grammars.registry import grammar_names, load_grammar
+from gigatok_compile.ir.tags import TagProgram
+from gigatok_compile.pattern.parse import parse_pattern
+from gigatok_compile.pattern.partition import partition
+from gigatok_compile.unicode.engine import split
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+SHARED_CASES = Path(__file__).resolve().parents[2] / "shared" / "cases" / "edge_splits.json"
+
+
+cached_automaton = functools.lru_cache(maxsize=64)(determinise)
+
+
+def ours(program: TagProgram, texts: list[str]) -> list[list[Piece]]:
+    """Pieces by the automaton, which must be those by backtracking."""
+    automaton = cached_automaton(program)
+    result = []
+    for text in texts:
+        pieces = split_automaton(automaton, program, text)
+        assert pieces == split_program(program, text), text
+        result.append(pieces)
+    return result
+
+
+EXPERIMENTS = [
+    ("a{2}+", "aaaaa"), ("a{1,2}+a", "aaaaa"), ("a{2,}+", "aaaaaa"), ("[[:alpha:]]+", "abé1"), (r"\h+", "09afg"),
+    (r"\pL", "apL"), (r"\p{^L}+", "ab12"), ("a{", "a{"), ("a{x}", "a{x}"), ("a{1", "a{1"), (r"\x{41}", "A"),
+    (r"\R", "x\r\n\r\r\n\n\x85"), ("[a-z&&[^b]]+", "abc"), ("[a-z--b]+", "abc-"), ("[a-z~~b]+", "abz"), ("[]a]+",
+    ")]a"),
+    ("[^]a]+", "bcd"), ("[a-]+", "a-"), ("[-a]+", "a-"), (r"[a\-z]+", "a-z"), ("[[a-c]d]+", "abcd"), (".+", "ab\rc"),
+    ("(?m:.)+", "a\nb"), ("(?s:.)+", "a\nb"), ("(?i)ab|c", "ABC"), ("a(?i)b|c", "aBaC"), ("a(?i)b|c", "aBC"),
+    ("a**", "b"),
+    ("xa+?", "xaaa"), ("a??b", "ab"), ("ba{2}??", "baab"), ("xa{2}?", "xaaxx"), ("a{1,2}?", "aaa"), ("xa?+", "xaax"),
+    ("a$", "a\na"), (r"a\z", "xa"), ("(?m:a$)", "a\na"), ("(?>a{1,2})b|a", "aabab"), ("a{1,2}+b|a", "aabab"),
+    ("x(?>a|b)+", "xab"), ("(?i:ss)", "ssSSſs"), ("(?i:[^a])", "bB"), ("(?i:[^a])+", "bAb"), (r"(?i:\p{Lu})", "aA"),
+    (r"(?i:[\p{Lu}])", "aA"), (r"(?i:[^\p{Lu}])+", "a1A"), (r"(?i:\P{Lu})", "aA1"), (r"(?i:[\P{Lu}])", "aA1"),
+    ("(?i:[[^a]])", "aA1"), ("(?i:[[^a]b])", "aA1bB"), ("(?i:[^a&&[^b]])", "aA1bB"), ("(?i:[a-z&&[^k]])", "kK\u212aj"),
+    (r"(?i:[a-z&&[^\x{212A}]])", "kK\u212aj"), (r"[[:^alpha:]]+", "1a"), ("[a-c--e]+", "abcde-"), ("[a-c-e-g]+",
+    "abc-defg"),
+    ("[--a]+", "-a"), ("[+--]+", "+,-"), ("[!--]+", "!-"), ("[a&&]|b", "ba"), ("[^a&&b]", "ab"), ("[^[^a]]+", "aab"),
+    (r"[\s\S]+", "a\nb"), ("[a&&&b]|a", "a&b"), (r"[\d-]+", "1-"), ("[[a]-c]+", "ac-"),
+    (r"\w+", "a²b¼c\u200dd_"), (r"[\w]+", "a²b¼c\u200dd_"), (r"[^\w]+", "²¼x"), (r"\W+", "²¼-"), (r"[[:punct:]]+",
+    "!$+«"),
+    (r"\p{punct}+", "!$+«"), (r"[[:word:]]+", "a²"), (r"\p{word}+", "a²"), (r"[^\p{word}]+", "²-"), ("a{,2}", "aaa"),
+    ("xa{,2}", "xaaa"), ("yx{,}", "yxx"), ("yx{,}", "yx{,}"), ("xa{,2}+", "xaaaa"), ("(?=a)a|b", "ab"),
+    ("(?=[ab])[^b]|b", "abc"),
+    ("a(?=$|b)", "aab"), (r"a(?!b|\z)", "aaba"), ("a(?=b+)", "ab"), ("a(?!(?=b))", "aab"),
+    ("(?:a|ab)(?:c|bcd)", "abcd"),
+    ("a|ab|abc", "abc"), ("abc|ab|a", "abcab"), ("(?:ab|a)+?b", "abab"), (r"\101", "A"), (r"[\101]", "A"),
+    (r"a\x{20}b", "a b"),
+    ("(?#note)a", "a"), ("a(?#note)+", "aa"), ("(?<n>a)b", "ab"), ("(?'n'a)b", "ab"), ("(?P<n>a)b", "ab"),
+    (r"\N+", "a\n"),
+    (r"\O+", "a\n"), ("(?i:İ)", "iİ"), ("(?i:ς)", "ςσΣ"), ("(?i:ǆ)", "ǆǅǄ"), ("(?i:µ)", "µμΜ"), ("é+", "éé"),
+    (r"\s+$|\s", "a  \nb "), (r"[^\S\n]+", "a \t\n"), (r"\p{Han}+|.", "中a〇"), ("[^a-z]++.?", "ABab"),
+    ("(?:a{2,3}){2}", "aaaaaaa"),
+    ("(?:ab?)*?c", "aabc"), ("(?:a|b)++c", "abc"), (r"(?>\r\n?|\n)", "\r\n\n\r"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pattern", "text"), EXPERIMENTS)
+@pytest.mark.parametrize("dialect", ["oniguruma", "fancy"])
+def test_experiments_mean_what_the_engine_means(pattern, text, dialect):
+    """A pattern is refused by both, or not compiled and said so, or split alike."""
+    try:
+        expected = split(pattern, dialect, [text, text + text])
+    except ValueError:
+        with pytest.raises(PatternError):
+            parse_pattern(pattern, dialect)
+        return
+    try:
+        program = partition(parse_pattern(pattern, dialect))
+    except Unsupported:
+        assert pattern in NOT_COMPILED
+        return
+    assert ours(program, [text, text + text]) == expected
+
+
+NOT_COMPILED = {"a{,2}", "xa{,2}+", r"(?i:[\p{Lu}])", "a**", "(?i:ss)", "(?i:İ)", "xa+?+", r"(?>\r\n?|\n)",
+"(?i:[[^a]])", "(?i:[[^a]b])", r"(?i:[\P{Lu}])"}
+
+
+def test_every_example_of_every_grammar():
+    for name in grammar_names():
+        grammar = load_grammar(name)
+        programs = [partition(parse_pattern(pattern, grammar.dialect)) for pattern in grammar.patterns]
+        for example in grammar.examples:
+            assert "".join(example.pieces) == example.text
+            pieces = [example.text]
+            for program in programs:
+                pieces = [piece[a:b] for piece in pieces for (a, b, _) in ours(program, [piece])[0]]
+            assert pieces == list(example.pieces), name
+
+
+@pytest.mark.parametrize("name", grammar_names())
+def test_examples_are_what_the_engine_says(name):
+    grammar = load_grammar(name)
+    pieces = [[example.text] if example.text else [] for example in grammar.examples]
+    for pattern in grammar.patterns:
+        flat = [piece for each in pieces for piece in each]
+        splits = iter(split(pattern, grammar.dialect, flat))
+        pieces = [[piece[a:b] for piece in each for (a, b, _) in next(splits)] for each in pieces]
+    assert pieces == [list(example.pieces) for example in grammar.examples]
+
+
+@pytest.mark.skipif(not SHARED_CASES.exists(), reason="the shared cases are not part of the repository")
+def test_edge_splits_of_nine_pre_tokenizers():
+    data = json.loads(SHARED_CASES.read_text(encoding="utf-8"))
+    programs = {
+        name: [partition(parse_pattern(pattern, "oniguruma")) for pattern in patterns]
+        for name, patterns in data["meta"]["patterns"].items()
+    }
+    checked = 0
+    for case in data["cases"]:
+        for name, expected in case["splits"].items():
+            pieces = [case["text"]]
+            for program in programs[name]:
+                pieces = [piece[a:b] for piece in pieces for (a, b, _) in ours(program, [piece])[0]]
+            assert pieces == expected, (name, case["text"])
+            checked += 1
+    assert checked >= 900
+
+
+def all_programs() -> list[tuple[str, str, str]]:
+    return [
+        (f"{name}.{number}", load_grammar(name).dialect, pattern)
+        for name in grammar_names()
+        if name not in ("p50k", "p50k_edit", "llama4", "o200k_harmony")  # the same patterns as others
+        for number, pattern in enumerate(load_grammar(name).patterns)
+    ]
+
+
+def letters_of(program: TagProgram) -> list[str]:
+    """One or two characters of every tag: its first, and one from the middle of its last range."""
+    found = []
+    for tag in program.tags:
+        low, high = tag.ranges[-1]
+        found += sorted({chr(tag.ranges[0][0]), chr((low + high) // 2)})
+    return found
+
+
+@pytest.mark.parametrize(("name", "dialect", "pattern"), all_programs())
+def test_generated_strings_are_split_as_by_the_engine(name, dialect, pattern):
+    program = partition(parse_pattern(pattern, dialect))
+    alphabet = letters_of(program)
+
+    @settings(max_examples=12)
+    @given(st.lists(st.text(st.sampled_from(alphabet), min_size=1, max_size=14), min_size=1, max_size=25))
+    def check(texts):
+        assert ours(program, texts) == split(pattern, dialect, texts)
+
+    check()
+
+
+@pytest.mark.parametrize(("name", "dialect", "pattern"), all_programs())
+def test_real_text_is_split_as_by_the_engine(name, dialect, pattern, shared):
+    """Slices of every corpus. tiktoken is asked with every substring in its vocabulary, hence short slices."""
+    program = partition(parse_pattern(pattern, dialect))
+    chooser = random.Random(7)
+    length, count = (60, 2) if dialect == "fancy" else (1500, 1)
+    texts = []
+    for corpus in shared.corpus_names():
+        text = shared.corpus(corpus)[:400_000].decode("utf-8", "ignore")
+        starts = [chooser.randrange(len(text) - length) for _ in range(count)]
+        texts += [text[start : start + length] for start in starts]
+    assert ours(program, texts) == split(pattern, dialect, texts)
