@@ -239,7 +239,7 @@ static PyObject *py_encode_separated(PyObject *self, PyObject *const *args, Py_s
   status = gt_encode_separated(data, length, separator, separator_length, &o.call, &out);
   Py_END_ALLOW_THREADS
   if (status == GT_OK) result = gt_wrap_output(&out);
-  else gt_raise(status, (Py_ssize_t)out.error_text, (Py_ssize_t)out.error_byte, out.error_added, NULL);
+  else gt_raise(status, separator ? (Py_ssize_t)out.error_text : -1, (Py_ssize_t)out.error_byte, out.error_added, NULL);
 done:
   gt_inputs_close(&in);
   gt_options_close(&o);
