@@ -219,6 +219,15 @@ def test_unsupported_constructs_are_named_with_their_span(dialect, pattern, cons
         assert pattern[caught.value.start : caught.value.end] == construct
 
 
+def test_deep_nesting_is_refused_and_not_a_crash():
+    parse_pattern("(?:" * 50 + "a" + ")" * 50, "oniguruma")
+    for depth in (51, 5000):
+        with pytest.raises(PatternError, match="deep"):
+            parse_pattern("(" * depth + "a" + ")" * depth, "fancy")
+    with pytest.raises(PatternError):
+        parse_pattern("[" * 5000 + "a" + "]" * 5000, "oniguruma")
+
+
 def test_a_literal_pattern_is_not_a_regex():
     program = literal_program("a.b")
     assert [tag.name for tag in program.tags] == ["rest", "period", "letter_a", "letter_b"]

@@ -39,6 +39,7 @@ DIALECTS = ("oniguruma", "fancy")
 _CONTROL = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7, "e": 27, "b": 8}
 _FLAGS = {"oniguruma": "im", "fancy": "imsu"}
 MAX_REPEAT = 100_000
+MAX_DEPTH = 50  # of nested groups; keeps every recursive pass far from Python's limit
 
 
 def parse_pattern(text: str, dialect: str, where: str | None = None) -> PatternAst:
@@ -93,6 +94,7 @@ class Builder:
         self.dialect = dialect
         self.where = where
         self.group_count = _count_captures(text)
+        self.depth = 0
 
     def error(self, message: str, span: Span, hint: str | None = None) -> PatternError:
         return PatternError(message, pattern=self.text, start=span.start, end=span.end, where=self.where, hint=hint)
@@ -291,7 +293,11 @@ class Builder:
         head, body, _ = tree.children
         assert isinstance(head, Token) and isinstance(body, Tree)
         span = span_of(tree)
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.error(f"groups are nested more than {MAX_DEPTH} deep", span_of(head))
         item = self.alternation(body)
+        self.depth -= 1
         if not body.children or (isinstance(item, Concat) and not item.items):
             item = replace(item, span=Span(span_of(head).end, span_of(head).end))
         opening = head[1:].lstrip("?")
