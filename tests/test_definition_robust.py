@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -91,7 +92,7 @@ def test_any_node_replaced(place: Path, toy_definition: Any, data: st.DataObject
         if isinstance(node, dict) and data.draw(st.booleans()):
             del node[path[-1]]
         else:
-            node[path[-1]] = data.draw(ODD)
+            node[path[-1]] = copy.deepcopy(data.draw(ODD))
     read_or_refuse(place, json.dumps(definition).encode())
 
 
