@@ -27,6 +27,10 @@ class InvalidUtf8Error(UnicodeDecodeError):
             " errors='replace' reads U+FFFD for what is ill-formed"
         )
 
+    def moved(self, bytes_before: int) -> InvalidUtf8Error:
+        """The same fault in the buffer that holds this text after so many bytes."""
+        return InvalidUtf8Error(self.offset + bytes_before)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.offset, self.index)
 
@@ -60,6 +64,10 @@ class SpecialTokenError(ValueError):
         self.token = token
         self.offset = offset
         self.index = index
+
+    def moved(self, bytes_before: int) -> SpecialTokenError:
+        """The same fault in the buffer that holds this text after so many bytes."""
+        return SpecialTokenError(self.token, None if self.offset is None else self.offset + bytes_before)
 
     def __str__(self) -> str:
         place = "" if self.offset is None else f" at byte {self.offset}"

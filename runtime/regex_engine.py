@@ -15,6 +15,7 @@ from gigatok_runtime.added_tokens import AddedTokenMatcher
 from gigatok_runtime.bpe import BytePairEncoder
 from gigatok_runtime.definition_data import DefinitionData
 from gigatok_runtime.encoded import Encoded
+from gigatok_runtime.errors import InvalidUtf8Error, SpecialTokenError
 from gigatok_runtime.manifest import Manifest
 from gigatok_runtime.nfc import Nfc
 from gigatok_runtime.special import Special, resolve_modes
@@ -163,7 +164,11 @@ class RegexEngine:
         parts = whole.split(separator)
         if not parts[-1]:
             parts.pop()
-        return self._encode_all(enumerate(parts), add_special_tokens, special, errors)
+        try:
+            return self._encode_all(enumerate(parts), add_special_tokens, special, errors)
+        except (InvalidUtf8Error, SpecialTokenError) as error:
+            before = sum(len(part) + len(separator) for part in parts[: error.index])
+            raise error.moved(before) from None
 
     def count(
         self, text: Text, *, add_special_tokens: bool = False, special: Special = None, errors: Errors = "strict"

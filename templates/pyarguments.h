@@ -4,46 +4,48 @@
 
 /* Every parameter that any call has. */
 enum {
-  GT_TEXT,
-  GT_TEXTS,
-  GT_DATA,
-  GT_IDS,
-  GT_SEPARATOR,
-  GT_THREADS,
-  GT_ADD_SPECIAL,
-  GT_SPECIAL,
-  GT_ERRORS,
-  GT_SKIP_SPECIAL,
-  GT_PARAMETERS,
-  GT_NO_PARAMETER = 0 /* ends a signature; GT_TEXT is only ever first */
+  PYGT_TEXT,
+  PYGT_TEXTS,
+  PYGT_DATA,
+  PYGT_IDS,
+  PYGT_SEPARATOR,
+  PYGT_THREADS,
+  PYGT_ADD_SPECIAL,
+  PYGT_SPECIAL,
+  PYGT_ERRORS,
+  PYGT_SKIP_SPECIAL,
+  PYGT_PARAMETERS,
+  PYGT_NO_PARAMETER = 0 /* ends a signature; PYGT_TEXT is only ever first */
 };
 
-static const char *const gt_parameter_names[GT_PARAMETERS] = {
+static const char *const pygt_parameter_names[PYGT_PARAMETERS] = {
     "text",   "texts",  "data", "ids", "separator", "threads", "add_special_tokens", "special",
     "errors", "skip_special_tokens"};
-static PyObject *gt_interned[GT_PARAMETERS];
+static PyObject *pygt_interned[PYGT_PARAMETERS];
 
 typedef struct {
   const char *function;
   int required;   /* how many of `parameters` must be given */
   int positional; /* how many may be given without their name */
   uint8_t parameters[8];
-} gt_signature;
+} pygt_signature;
 
 typedef struct {
-  PyObject *values[GT_PARAMETERS]; /* borrowed; NULL: not given */
-} gt_arguments;
+  PyObject *values[PYGT_PARAMETERS]; /* borrowed; NULL: not given */
+} pygt_arguments;
 
 /* Which parameter of `signature` is called `name`, or -1. */
-static int gt_find_parameter(const gt_signature *signature, PyObject *name) {
+static int pygt_find_parameter(const pygt_signature *signature, PyObject *name) {
   for (int i = 0; i < 8 && (i == 0 || signature->parameters[i]); i++)
-    if (gt_interned[signature->parameters[i]] == name) return signature->parameters[i];
+    if (pygt_interned[signature->parameters[i]] == name) return signature->parameters[i];
   for (int i = 0; i < 8 && (i == 0 || signature->parameters[i]); i++)
-    if (PyUnicode_CompareWithASCIIString(name, gt_parameter_names[signature->parameters[i]]) == 0) return signature->parameters[i];
+    if (PyUnicode_CompareWithASCIIString(name, pygt_parameter_names[signature->parameters[i]]) == 0)
+      return signature->parameters[i];
   return -1;
 }
 
-static int gt_parse(const gt_signature *signature, PyObject *const *args, Py_ssize_t nargs, PyObject *names, gt_arguments *out) {
+static int pygt_parse(const pygt_signature *signature, PyObject *const *args, Py_ssize_t nargs, PyObject *names,
+                      pygt_arguments *out) {
   memset(out, 0, sizeof *out);
   if (nargs > signature->positional) {
     PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s but %zd were given", signature->function,
@@ -54,7 +56,7 @@ static int gt_parse(const gt_signature *signature, PyObject *const *args, Py_ssi
   Py_ssize_t n_names = names ? PyTuple_GET_SIZE(names) : 0;
   for (Py_ssize_t i = 0; i < n_names; i++) {
     PyObject *name = PyTuple_GET_ITEM(names, i);
-    int parameter = gt_find_parameter(signature, name);
+    int parameter = pygt_find_parameter(signature, name);
     if (parameter < 0) {
       PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", signature->function, name);
       return -1;
@@ -68,7 +70,7 @@ static int gt_parse(const gt_signature *signature, PyObject *const *args, Py_ssi
   for (int i = 0; i < signature->required; i++) {
     if (!out->values[signature->parameters[i]]) {
       PyErr_Format(PyExc_TypeError, "%s() missing required argument: '%s'", signature->function,
-                   gt_parameter_names[signature->parameters[i]]);
+                   pygt_parameter_names[signature->parameters[i]]);
       return -1;
     }
   }
@@ -80,41 +82,41 @@ typedef struct {
   gt_call call;
   int replace;
   PyObject *modes;
-} gt_options;
+} pygt_options;
 
-static int gt_option_special(gt_options *o, PyObject *special) {
+static int pygt_option_special(pygt_options *o, PyObject *special) {
   if (!special || special == Py_None) {
-    o->call.added_modes = gt_py.default_error ? gt_py.error_modes : NULL;
+    o->call.added_modes = pygt_state.default_error ? pygt_state.error_modes : NULL;
     return 0;
   }
   if (PyUnicode_Check(special)) {
     if (PyUnicode_CompareWithASCIIString(special, "match") == 0) return 0;
     if (PyUnicode_CompareWithASCIIString(special, "text") == 0) {
-      o->call.added_modes = gt_py.text_modes;
+      o->call.added_modes = pygt_state.text_modes;
       return 0;
     }
     if (PyUnicode_CompareWithASCIIString(special, "error") == 0) {
-      o->call.added_modes = gt_py.error_modes;
+      o->call.added_modes = pygt_state.error_modes;
       return 0;
     }
   }
-  if (!gt_py.resolve) {
+  if (!pygt_state.resolve) {
     PyErr_SetString(PyExc_RuntimeError, "configure() has not been called");
     return -1;
   }
-  PyObject *modes = PyObject_CallFunctionObjArgs(gt_py.resolve, special, NULL);
+  PyObject *modes = PyObject_CallFunctionObjArgs(pygt_state.resolve, special, NULL);
   if (!modes) return -1;
-  if (!PyBytes_Check(modes) || PyBytes_GET_SIZE(modes) != gt_py.n_added) {
+  if (!PyBytes_Check(modes) || PyBytes_GET_SIZE(modes) != pygt_state.n_added) {
     Py_DECREF(modes);
     PyErr_SetString(PyExc_SystemError, "resolve() must return one byte an added token");
     return -1;
   }
   o->modes = modes;
-  if (gt_py.n_added) o->call.added_modes = (const uint8_t *)PyBytes_AS_STRING(modes);
+  if (pygt_state.n_added) o->call.added_modes = (const uint8_t *)PyBytes_AS_STRING(modes);
   return 0;
 }
 
-static int gt_option_threads(gt_options *o, PyObject *threads, int default_threads) {
+static int pygt_option_threads(pygt_options *o, PyObject *threads, int default_threads) {
   o->call.threads = default_threads;
   if (!threads) return 0;
   o->call.threads = 0;
@@ -137,7 +139,7 @@ static int gt_option_threads(gt_options *o, PyObject *threads, int default_threa
   return 0;
 }
 
-static int gt_option_errors(gt_options *o, PyObject *errors) {
+static int pygt_option_errors(pygt_options *o, PyObject *errors) {
   o->replace = 0;
   if (!errors) return 0;
   if (PyUnicode_Check(errors)) {
@@ -149,17 +151,17 @@ static int gt_option_errors(gt_options *o, PyObject *errors) {
   return -1;
 }
 
-static int gt_options_open(gt_options *o, const gt_arguments *a, int default_threads) {
-  *o = (gt_options){{NULL, 0, default_threads, 0}, 0, NULL};
-  if (a->values[GT_ADD_SPECIAL]) {
-    o->call.add_special_tokens = PyObject_IsTrue(a->values[GT_ADD_SPECIAL]);
+static int pygt_options_open(pygt_options *o, const pygt_arguments *a, int default_threads) {
+  *o = (pygt_options){{NULL, 0, default_threads, 0}, 0, NULL};
+  if (a->values[PYGT_ADD_SPECIAL]) {
+    o->call.add_special_tokens = PyObject_IsTrue(a->values[PYGT_ADD_SPECIAL]);
     if (o->call.add_special_tokens < 0) return -1;
   }
-  if (gt_option_threads(o, a->values[GT_THREADS], default_threads) < 0) return -1;
-  if (gt_option_errors(o, a->values[GT_ERRORS]) < 0) return -1;
-  return gt_option_special(o, a->values[GT_SPECIAL]);
+  if (pygt_option_threads(o, a->values[PYGT_THREADS], default_threads) < 0) return -1;
+  if (pygt_option_errors(o, a->values[PYGT_ERRORS]) < 0) return -1;
+  return pygt_option_special(o, a->values[PYGT_SPECIAL]);
 }
 
-static void gt_options_close(gt_options *o) { Py_CLEAR(o->modes); }
+static void pygt_options_close(pygt_options *o) { Py_CLEAR(o->modes); }
 
 #endif

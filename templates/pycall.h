@@ -25,39 +25,39 @@
 #include "pyoutput.h"
 
 enum {
-  GT_RELEASE_BYTES = 1 << 10, /* shorter texts take less time than giving the GIL away and waiting for it again */
-  GT_LARGE_BYTES = 1 << 20    /* longer texts are encoded into a buffer of their own, which the array then owns */
+  PYGT_RELEASE_BYTES = 1 << 10, /* shorter texts take less time than giving the GIL away and waiting for it again */
+  PYGT_LARGE_BYTES = 1 << 20    /* longer texts are encoded into a buffer of their own, which the array then owns */
 };
 
 /* Names the special token or the byte at fault: gt_encode_into tells only that there is one. Always -1. */
-static int gt_explain(int64_t status, const uint8_t *data, size_t length, const gt_call *call) {
-  if (status == GT_BAD_UTF8) return gt_raise(GT_BAD_UTF8, -1, (Py_ssize_t)gt_validate_utf8(data, length), -1, NULL);
-  if (status != GT_SPECIAL_IN_TEXT) return gt_raise((int)status, -1, -1, -1, NULL);
+static int pygt_explain(int64_t status, const uint8_t *data, size_t length, const gt_call *call) {
+  if (status == GT_BAD_UTF8) return pygt_raise(GT_BAD_UTF8, -1, (Py_ssize_t)gt_validate_utf8(data, length), -1, NULL);
+  if (status != GT_SPECIAL_IN_TEXT) return pygt_raise((int)status, -1, -1, -1, NULL);
   gt_output out = {0};
   int again = gt_encode_many(&data, &length, 1, call, &out);
   if (again == GT_OK) gt_output_free(&out);
-  return gt_raise((int)status, -1, (Py_ssize_t)out.error_byte, out.error_added, NULL);
+  return pygt_raise((int)status, -1, (Py_ssize_t)out.error_byte, out.error_added, NULL);
 }
 
-static PyObject *gt_encode_large(const uint8_t *data, size_t length, const gt_call *call) {
+static PyObject *pygt_encode_large(const uint8_t *data, size_t length, const gt_call *call) {
   gt_output out = {0};
   int status;
   Py_BEGIN_ALLOW_THREADS
   status = gt_encode_many(&data, &length, 1, call, &out);
   Py_END_ALLOW_THREADS
   if (status != GT_OK) {
-    gt_raise(status, -1, (Py_ssize_t)out.error_byte, out.error_added, NULL);
+    pygt_raise(status, -1, (Py_ssize_t)out.error_byte, out.error_added, NULL);
     return NULL;
   }
-  return gt_wrap_ids(&out);
+  return pygt_wrap_ids(&out);
 }
 
-static PyObject *gt_encode_short(const uint8_t *data, size_t length, const gt_call *call) {
+static PyObject *pygt_encode_short(const uint8_t *data, size_t length, const gt_call *call) {
   gt_thread *thread = gt_thread_self();
   if (!thread) return PyErr_NoMemory();
   uint32_t *ids = NULL;
   int64_t n;
-  if (length < GT_RELEASE_BYTES) {
+  if (length < PYGT_RELEASE_BYTES) {
     n = gt_encode_into(thread, data, length, call, &ids);
   } else {
     Py_BEGIN_ALLOW_THREADS
@@ -65,15 +65,15 @@ static PyObject *gt_encode_short(const uint8_t *data, size_t length, const gt_ca
     Py_END_ALLOW_THREADS
   }
   if (n < 0) {
-    gt_explain(n, data, length, call);
+    pygt_explain(n, data, length, call);
     return NULL;
   }
-  return gt_copy_ids(ids, n);
+  return pygt_copy_ids(ids, n);
 }
 
-static PyObject *gt_encode_text(const uint8_t *data, size_t length, const gt_call *call) {
-  if (length > GT_LARGE_BYTES || (call->threads != 1 && length > GT_RELEASE_BYTES)) return gt_encode_large(data, length, call);
-  return gt_encode_short(data, length, call);
+static PyObject *pygt_encode_text(const uint8_t *data, size_t length, const gt_call *call) {
+  int large = length > PYGT_LARGE_BYTES || (call->threads != 1 && length > PYGT_RELEASE_BYTES);
+  return large ? pygt_encode_large(data, length, call) : pygt_encode_short(data, length, call);
 }
 
 PyDoc_STRVAR(encode_doc,
@@ -90,26 +90,27 @@ PyDoc_STRVAR(encode_doc,
 static PyObject *py_encode(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
   (void)self;
   if (nargs == 1 && !names && PyUnicode_Check(args[0]) && PyUnicode_IS_COMPACT_ASCII(args[0])) {
-    gt_call call = {gt_py.default_error ? gt_py.error_modes : NULL, 0, 1, 0};
-    return gt_encode_text((const uint8_t *)PyUnicode_1BYTE_DATA(args[0]), (size_t)PyUnicode_GET_LENGTH(args[0]), &call);
+    gt_call call = {pygt_state.default_error ? pygt_state.error_modes : NULL, 0, 1, 0};
+    return pygt_encode_text((const uint8_t *)PyUnicode_1BYTE_DATA(args[0]), (size_t)PyUnicode_GET_LENGTH(args[0]), &call);
   }
-  static const gt_signature signature = {"encode", 1, 1, {GT_TEXT, GT_ADD_SPECIAL, GT_SPECIAL, GT_ERRORS, GT_THREADS}};
-  gt_arguments a;
-  if (gt_parse(&signature, args, nargs, names, &a) < 0) return NULL;
-  gt_options o;
-  if (gt_options_open(&o, &a, 1) < 0) return NULL;
-  uint8_t stack[GT_STACK_BYTES];
-  gt_inputs in;
-  gt_inputs_open(&in, stack, sizeof stack);
+  static const pygt_signature signature = {
+      "encode", 1, 1, {PYGT_TEXT, PYGT_ADD_SPECIAL, PYGT_SPECIAL, PYGT_ERRORS, PYGT_THREADS}};
+  pygt_arguments a;
+  if (pygt_parse(&signature, args, nargs, names, &a) < 0) return NULL;
+  pygt_options o;
+  if (pygt_options_open(&o, &a, 1) < 0) return NULL;
+  uint8_t stack[PYGT_STACK_BYTES];
+  pygt_inputs in;
+  pygt_inputs_open(&in, stack, sizeof stack);
   const uint8_t *data;
   size_t length;
   PyObject *result = NULL;
-  if (gt_input(&in, a.values[GT_TEXT], -1, o.replace, &data, &length) == 0) {
+  if (pygt_input(&in, a.values[PYGT_TEXT], -1, o.replace, &data, &length) == 0) {
     o.call.check_utf8 = in.unchecked;
-    result = gt_encode_text(data, length, &o.call);
+    result = pygt_encode_text(data, length, &o.call);
   }
-  gt_inputs_close(&in);
-  gt_options_close(&o);
+  pygt_inputs_close(&in);
+  pygt_options_close(&o);
   return result;
 }
 
@@ -119,59 +120,59 @@ PyDoc_STRVAR(count_doc,
 
 static PyObject *py_count(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
   (void)self;
-  static const gt_signature signature = {"count", 1, 1, {GT_TEXT, GT_ADD_SPECIAL, GT_SPECIAL, GT_ERRORS}};
-  gt_arguments a;
-  if (gt_parse(&signature, args, nargs, names, &a) < 0) return NULL;
-  gt_options o;
-  if (gt_options_open(&o, &a, 1) < 0) return NULL;
-  uint8_t stack[GT_STACK_BYTES];
-  gt_inputs in;
-  gt_inputs_open(&in, stack, sizeof stack);
+  static const pygt_signature signature = {"count", 1, 1, {PYGT_TEXT, PYGT_ADD_SPECIAL, PYGT_SPECIAL, PYGT_ERRORS}};
+  pygt_arguments a;
+  if (pygt_parse(&signature, args, nargs, names, &a) < 0) return NULL;
+  pygt_options o;
+  if (pygt_options_open(&o, &a, 1) < 0) return NULL;
+  uint8_t stack[PYGT_STACK_BYTES];
+  pygt_inputs in;
+  pygt_inputs_open(&in, stack, sizeof stack);
   const uint8_t *data;
   size_t length;
   PyObject *result = NULL;
-  if (gt_input(&in, a.values[GT_TEXT], -1, o.replace, &data, &length) == 0) {
+  if (pygt_input(&in, a.values[PYGT_TEXT], -1, o.replace, &data, &length) == 0) {
     o.call.check_utf8 = in.unchecked;
     int64_t n;
-    if (length < GT_RELEASE_BYTES) {
+    if (length < PYGT_RELEASE_BYTES) {
       n = gt_count(data, length, &o.call);
     } else {
       Py_BEGIN_ALLOW_THREADS
       n = gt_count(data, length, &o.call);
       Py_END_ALLOW_THREADS
     }
-    if (n < 0) gt_explain(n, data, length, &o.call);
+    if (n < 0) pygt_explain(n, data, length, &o.call);
     else result = PyLong_FromLongLong(n);
   }
-  gt_inputs_close(&in);
-  gt_options_close(&o);
+  pygt_inputs_close(&in);
+  pygt_options_close(&o);
   return result;
 }
 
 /* The texts of a batch as pointers; `items` is a tuple, so no one can take a text away while the GIL is released. */
-static PyObject *gt_encode_items(PyObject *items, gt_options *o) {
+static PyObject *pygt_encode_items(PyObject *items, pygt_options *o) {
   Py_ssize_t n = PyTuple_GET_SIZE(items);
   const uint8_t **texts = PyMem_RawMalloc(((size_t)n + 1) * sizeof *texts);
   size_t *lengths = PyMem_RawMalloc(((size_t)n + 1) * sizeof *lengths);
   PyObject *result = NULL;
-  gt_inputs in;
-  gt_inputs_open(&in, NULL, 0);
+  pygt_inputs in;
+  pygt_inputs_open(&in, NULL, 0);
   if (!texts || !lengths) {
     PyErr_NoMemory();
     goto done;
   }
   for (Py_ssize_t i = 0; i < n; i++)
-    if (gt_input(&in, PyTuple_GET_ITEM(items, i), i, o->replace, &texts[i], &lengths[i]) < 0) goto done;
+    if (pygt_input(&in, PyTuple_GET_ITEM(items, i), i, o->replace, &texts[i], &lengths[i]) < 0) goto done;
   o->call.check_utf8 = in.unchecked;
   gt_output out = {0};
   int status;
   Py_BEGIN_ALLOW_THREADS
   status = gt_encode_many(texts, lengths, n, &o->call, &out);
   Py_END_ALLOW_THREADS
-  if (status == GT_OK) result = gt_wrap_output(&out);
-  else gt_raise(status, (Py_ssize_t)out.error_text, (Py_ssize_t)out.error_byte, out.error_added, NULL);
+  if (status == GT_OK) result = pygt_wrap_output(&out);
+  else pygt_raise(status, (Py_ssize_t)out.error_text, (Py_ssize_t)out.error_byte, out.error_added, NULL);
 done:
-  gt_inputs_close(&in);
+  pygt_inputs_close(&in);
   PyMem_RawFree(lengths);
   PyMem_RawFree(texts);
   return result;
@@ -185,24 +186,24 @@ PyDoc_STRVAR(encode_batch_doc,
 
 static PyObject *py_encode_batch(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
   (void)self;
-  static const gt_signature signature = {
-      "encode_batch", 1, 2, {GT_TEXTS, GT_THREADS, GT_ADD_SPECIAL, GT_SPECIAL, GT_ERRORS}};
-  gt_arguments a;
-  if (gt_parse(&signature, args, nargs, names, &a) < 0) return NULL;
-  PyObject *texts = a.values[GT_TEXTS];
+  static const pygt_signature signature = {
+      "encode_batch", 1, 2, {PYGT_TEXTS, PYGT_THREADS, PYGT_ADD_SPECIAL, PYGT_SPECIAL, PYGT_ERRORS}};
+  pygt_arguments a;
+  if (pygt_parse(&signature, args, nargs, names, &a) < 0) return NULL;
+  PyObject *texts = a.values[PYGT_TEXTS];
   if (PyUnicode_Check(texts) || PyBytes_Check(texts) || PyByteArray_Check(texts) || PyMemoryView_Check(texts))
     return PyErr_Format(PyExc_TypeError, "texts must be a list of texts, not one %.200s", Py_TYPE(texts)->tp_name);
-  gt_options o;
-  if (gt_options_open(&o, &a, 0) < 0) return NULL;
+  pygt_options o;
+  if (pygt_options_open(&o, &a, 0) < 0) return NULL;
   PyObject *items = PySequence_Tuple(texts);
   PyObject *result = NULL;
   if (items) {
-    result = gt_encode_items(items, &o);
+    result = pygt_encode_items(items, &o);
     Py_DECREF(items);
   } else if (!Py_TYPE(texts)->tp_iter && !PySequence_Check(texts)) {
     PyErr_Format(PyExc_TypeError, "texts must be a list of texts, not %.200s", Py_TYPE(texts)->tp_name);
   }
-  gt_options_close(&o);
+  pygt_options_close(&o);
   return result;
 }
 
@@ -214,35 +215,35 @@ PyDoc_STRVAR(encode_separated_doc,
 
 static PyObject *py_encode_separated(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
   (void)self;
-  static const gt_signature signature = {
-      "encode_separated", 1, 3, {GT_DATA, GT_SEPARATOR, GT_THREADS, GT_ADD_SPECIAL, GT_SPECIAL, GT_ERRORS}};
-  gt_arguments a;
-  if (gt_parse(&signature, args, nargs, names, &a) < 0) return NULL;
-  gt_options o;
-  if (gt_options_open(&o, &a, 0) < 0) return NULL;
-  gt_inputs in;
-  gt_inputs_open(&in, NULL, 0);
+  static const pygt_signature signature = {
+      "encode_separated", 1, 3, {PYGT_DATA, PYGT_SEPARATOR, PYGT_THREADS, PYGT_ADD_SPECIAL, PYGT_SPECIAL, PYGT_ERRORS}};
+  pygt_arguments a;
+  if (pygt_parse(&signature, args, nargs, names, &a) < 0) return NULL;
+  pygt_options o;
+  if (pygt_options_open(&o, &a, 0) < 0) return NULL;
+  pygt_inputs in;
+  pygt_inputs_open(&in, NULL, 0);
   const uint8_t *data, *separator = NULL;
   size_t length, separator_length = 0;
-  PyObject *result = NULL, *given = a.values[GT_SEPARATOR];
-  if (given && given != Py_None && gt_input(&in, given, -1, 0, &separator, &separator_length) < 0) goto done;
+  PyObject *result = NULL, *given = a.values[PYGT_SEPARATOR];
+  if (given && given != Py_None && pygt_input(&in, given, -1, 0, &separator, &separator_length) < 0) goto done;
   if (separator && !separator_length) {
     PyErr_SetString(PyExc_ValueError, "separator must not be empty (None: no separator)");
     goto done;
   }
   in.unchecked = 0;
-  if (gt_input(&in, a.values[GT_DATA], -1, o.replace, &data, &length) < 0) goto done;
+  if (pygt_input(&in, a.values[PYGT_DATA], -1, o.replace, &data, &length) < 0) goto done;
   o.call.check_utf8 = in.unchecked;
   gt_output out = {0};
   int status;
   Py_BEGIN_ALLOW_THREADS
   status = gt_encode_separated(data, length, separator, separator_length, &o.call, &out);
   Py_END_ALLOW_THREADS
-  if (status == GT_OK) result = gt_wrap_output(&out);
-  else gt_raise(status, separator ? (Py_ssize_t)out.error_text : -1, (Py_ssize_t)out.error_byte, out.error_added, NULL);
+  if (status == GT_OK) result = pygt_wrap_output(&out);
+  else pygt_raise(status, -1, (Py_ssize_t)out.error_byte, out.error_added, NULL); /* the byte is that of the buffer */
 done:
-  gt_inputs_close(&in);
-  gt_options_close(&o);
+  pygt_inputs_close(&in);
+  pygt_options_close(&o);
   return result;
 }
 

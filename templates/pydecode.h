@@ -2,7 +2,7 @@
 #ifndef GIGATOK_PYDECODE_H
 #define GIGATOK_PYDECODE_H
 
-enum { GT_RELEASE_IDS = 1 << 12 }; /* fewer ids are decoded without giving the GIL away */
+enum { PYGT_RELEASE_IDS = 1 << 12 }; /* fewer ids are decoded without giving the GIL away */
 
 /* Ids of a call, as uint32 in a row: those of a uint32 array where they lie, those of a list copied. */
 typedef struct {
@@ -11,10 +11,10 @@ typedef struct {
   PyObject *kept;
   uint32_t *copied;
   uint32_t small[256];
-} gt_ids;
+} pygt_ids;
 
 /* 1 done, 0 not a list of small whole numbers, -1 failed */
-static int gt_ids_from_list(gt_ids *in, PyObject *list) {
+static int pygt_ids_from_list(pygt_ids *in, PyObject *list) {
   Py_ssize_t n = PyList_GET_SIZE(list);
   uint32_t *ids = in->small;
   if (n > (Py_ssize_t)(sizeof in->small / sizeof *in->small)) {
@@ -38,27 +38,27 @@ static int gt_ids_from_list(gt_ids *in, PyObject *list) {
   return 1;
 }
 
-static void gt_ids_close(gt_ids *in) {
+static void pygt_ids_close(pygt_ids *in) {
   Py_CLEAR(in->kept);
   PyMem_RawFree(in->copied);
   in->copied = NULL;
 }
 
-static int gt_ids_open(gt_ids *in, PyObject *ids) {
+static int pygt_ids_open(pygt_ids *in, PyObject *ids) {
   in->kept = NULL;
   in->copied = NULL;
   if (PyList_CheckExact(ids)) {
-    int done = gt_ids_from_list(in, ids);
+    int done = pygt_ids_from_list(in, ids);
     if (done) return done < 0 ? -1 : 0;
-    gt_ids_close(in);
+    pygt_ids_close(in);
   }
   PyObject *array = ids;
-  int ready = PyArray_Check(ids) && PyArray_TYPE((PyArrayObject *)ids) == NPY_UINT32 && PyArray_NDIM((PyArrayObject *)ids) == 1 &&
-              PyArray_ISCARRAY_RO((PyArrayObject *)ids);
+  PyArrayObject *given = (PyArrayObject *)ids;
+  int ready = PyArray_Check(ids) && PyArray_TYPE(given) == NPY_UINT32 && PyArray_NDIM(given) == 1 && PyArray_ISCARRAY_RO(given);
   if (ready) {
     Py_INCREF(array);
-  } else if (gt_py.as_ids) {
-    array = PyObject_CallFunctionObjArgs(gt_py.as_ids, ids, NULL);
+  } else if (pygt_state.as_ids) {
+    array = PyObject_CallFunctionObjArgs(pygt_state.as_ids, ids, NULL);
     if (!array) return -1;
   } else {
     PyErr_SetString(PyExc_RuntimeError, "configure() has not been called");
@@ -70,23 +70,25 @@ static int gt_ids_open(gt_ids *in, PyObject *ids) {
   return 0;
 }
 
-typedef PyObject *(*gt_bytes_to_object)(const char *bytes, Py_ssize_t length);
+typedef PyObject *(*pygt_bytes_to_object)(const char *bytes, Py_ssize_t length);
 
-static PyObject *gt_object_str(const char *bytes, Py_ssize_t length) { return PyUnicode_DecodeUTF8(bytes, length, "replace"); }
+static PyObject *pygt_object_str(const char *bytes, Py_ssize_t length) {
+  return PyUnicode_DecodeUTF8(bytes, length, "replace");
+}
 
-static PyObject *gt_decode_with(const gt_signature *signature, gt_bytes_to_object make, PyObject *const *args, Py_ssize_t nargs,
-                                PyObject *names) {
-  gt_arguments a;
-  if (gt_parse(signature, args, nargs, names, &a) < 0) return NULL;
-  int skip = a.values[GT_SKIP_SPECIAL] ? PyObject_IsTrue(a.values[GT_SKIP_SPECIAL]) : 0;
+static PyObject *pygt_decode_with(const pygt_signature *signature, pygt_bytes_to_object make, PyObject *const *args,
+                                  Py_ssize_t nargs, PyObject *names) {
+  pygt_arguments a;
+  if (pygt_parse(signature, args, nargs, names, &a) < 0) return NULL;
+  int skip = a.values[PYGT_SKIP_SPECIAL] ? PyObject_IsTrue(a.values[PYGT_SKIP_SPECIAL]) : 0;
   if (skip < 0) return NULL;
-  gt_ids in;
-  if (gt_ids_open(&in, a.values[GT_IDS]) < 0) return NULL;
-  uint8_t stack[GT_STACK_BYTES];
+  pygt_ids in;
+  if (pygt_ids_open(&in, a.values[PYGT_IDS]) < 0) return NULL;
+  uint8_t stack[PYGT_STACK_BYTES];
   uint8_t *bytes = stack, *more = NULL;
   int64_t capacity = sizeof stack, length;
   PyObject *result = NULL;
-  if (in.n > GT_STACK_BYTES / 8) { /* a guess above the average; the second round has the exact size */
+  if (in.n > PYGT_STACK_BYTES / 8) { /* a guess above the average; the second round has the exact size */
     capacity = 8 * in.n;
     bytes = more = PyMem_RawMalloc((size_t)capacity);
   }
@@ -95,7 +97,7 @@ static PyObject *gt_decode_with(const gt_signature *signature, gt_bytes_to_objec
       PyErr_NoMemory();
       break;
     }
-    if (in.n < GT_RELEASE_IDS) {
+    if (in.n < PYGT_RELEASE_IDS) {
       length = gt_decode(in.ids, in.n, skip, bytes, capacity);
     } else {
       Py_BEGIN_ALLOW_THREADS
@@ -103,7 +105,7 @@ static PyObject *gt_decode_with(const gt_signature *signature, gt_bytes_to_objec
       Py_END_ALLOW_THREADS
     }
     if (length < 0) {
-      gt_raise((int)length, -1, -1, -1, NULL);
+      pygt_raise((int)length, -1, -1, -1, NULL);
       break;
     }
     if (length <= capacity) {
@@ -115,7 +117,7 @@ static PyObject *gt_decode_with(const gt_signature *signature, gt_bytes_to_objec
     bytes = more = PyMem_RawMalloc((size_t)capacity);
   }
   PyMem_RawFree(more);
-  gt_ids_close(&in);
+  pygt_ids_close(&in);
   return result;
 }
 
@@ -126,8 +128,8 @@ PyDoc_STRVAR(decode_doc,
 
 static PyObject *py_decode(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
   (void)self;
-  static const gt_signature signature = {"decode", 1, 2, {GT_IDS, GT_SKIP_SPECIAL}};
-  return gt_decode_with(&signature, gt_object_str, args, nargs, names);
+  static const pygt_signature signature = {"decode", 1, 2, {PYGT_IDS, PYGT_SKIP_SPECIAL}};
+  return pygt_decode_with(&signature, pygt_object_str, args, nargs, names);
 }
 
 PyDoc_STRVAR(decode_bytes_doc,
@@ -136,11 +138,12 @@ PyDoc_STRVAR(decode_bytes_doc,
 
 static PyObject *py_decode_bytes(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
   (void)self;
-  static const gt_signature signature = {"decode_bytes", 1, 2, {GT_IDS, GT_SKIP_SPECIAL}};
-  return gt_decode_with(&signature, PyBytes_FromStringAndSize, args, nargs, names);
+  static const pygt_signature signature = {"decode_bytes", 1, 2, {PYGT_IDS, PYGT_SKIP_SPECIAL}};
+  return pygt_decode_with(&signature, PyBytes_FromStringAndSize, args, nargs, names);
 }
 
-PyDoc_STRVAR(token_bytes_doc, "token_bytes($module, id, /)\n--\n\nThe bytes of one id, or None for an id the vocabulary does not hold.");
+PyDoc_STRVAR(token_bytes_doc,
+"token_bytes($module, id, /)\n--\n\nThe bytes of one id, or None for an id the vocabulary does not hold.");
 
 static PyObject *py_token_bytes(PyObject *self, PyObject *number) {
   (void)self;
@@ -159,15 +162,15 @@ PyDoc_STRVAR(token_id_doc, "token_id($module, token, /)\n--\n\nThe id of a token
 
 static PyObject *py_token_id(PyObject *self, PyObject *token) {
   (void)self;
-  uint8_t stack[GT_STACK_BYTES];
-  gt_inputs in;
-  gt_inputs_open(&in, stack, sizeof stack);
+  uint8_t stack[PYGT_STACK_BYTES];
+  pygt_inputs in;
+  pygt_inputs_open(&in, stack, sizeof stack);
   const uint8_t *data;
   size_t length;
   int64_t id = -1;
-  int failed = gt_input(&in, token, -1, 0, &data, &length) < 0;
+  int failed = pygt_input(&in, token, -1, 0, &data, &length) < 0;
   if (!failed) id = gt_token_id(data, length);
-  gt_inputs_close(&in);
+  pygt_inputs_close(&in);
   if (failed) return NULL;
   if (id < 0) Py_RETURN_NONE;
   return PyLong_FromLongLong(id);

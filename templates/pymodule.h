@@ -3,7 +3,7 @@
 #define GIGATOK_PYMODULE_H
 
 /* Modes in which a special token has `mode` and any other added token matches. NULL when there are none, or no memory. */
-static uint8_t *gt_modes_for(const char *special, Py_ssize_t n, uint8_t mode) {
+static uint8_t *pygt_modes_for(const char *special, Py_ssize_t n, uint8_t mode) {
   uint8_t *modes = n ? PyMem_RawMalloc((size_t)n) : NULL;
   for (Py_ssize_t i = 0; modes && i < n; i++) modes[i] = special[i] ? mode : GT_MATCH;
   return modes;
@@ -22,23 +22,23 @@ static PyObject *py_configure(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "y#ppOOOO:configure", &special, &n, &default_error, &join_surrogates, &encoded, &resolve, &fail,
                         &as_ids))
     return NULL;
-  uint8_t *text = gt_modes_for(special, n, GT_AS_TEXT), *error = gt_modes_for(special, n, GT_ERROR);
+  uint8_t *text = pygt_modes_for(special, n, GT_AS_TEXT), *error = pygt_modes_for(special, n, GT_ERROR);
   if (n && (!text || !error)) {
     PyMem_RawFree(text);
     PyMem_RawFree(error);
     return PyErr_NoMemory();
   }
-  PyMem_RawFree(gt_py.text_modes);
-  PyMem_RawFree(gt_py.error_modes);
-  gt_py.text_modes = text;
-  gt_py.error_modes = error;
-  gt_py.n_added = n;
-  gt_py.default_error = default_error;
-  gt_py.join_surrogates = join_surrogates;
-  Py_XSETREF(gt_py.encoded, Py_NewRef(encoded));
-  Py_XSETREF(gt_py.resolve, Py_NewRef(resolve));
-  Py_XSETREF(gt_py.fail, Py_NewRef(fail));
-  Py_XSETREF(gt_py.as_ids, Py_NewRef(as_ids));
+  PyMem_RawFree(pygt_state.text_modes);
+  PyMem_RawFree(pygt_state.error_modes);
+  pygt_state.text_modes = text;
+  pygt_state.error_modes = error;
+  pygt_state.n_added = n;
+  pygt_state.default_error = default_error;
+  pygt_state.join_surrogates = join_surrogates;
+  Py_XSETREF(pygt_state.encoded, Py_NewRef(encoded));
+  Py_XSETREF(pygt_state.resolve, Py_NewRef(resolve));
+  Py_XSETREF(pygt_state.fail, Py_NewRef(fail));
+  Py_XSETREF(pygt_state.as_ids, Py_NewRef(as_ids));
   Py_RETURN_NONE;
 }
 
@@ -54,7 +54,8 @@ static PyObject *py_isas(PyObject *self, PyObject *none) {
   return PyUnicode_FromString(gt_isas());
 }
 
-PyDoc_STRVAR(set_isa_doc, "set_isa($module, name, /)\n--\n\nUse the kernel set `name`. ValueError if this CPU or build lacks it.");
+PyDoc_STRVAR(set_isa_doc,
+"set_isa($module, name, /)\n--\n\nUse the kernel set `name`. ValueError if this CPU or build lacks it.");
 static PyObject *py_set_isa(PyObject *self, PyObject *name) {
   (void)self;
   const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
@@ -77,40 +78,40 @@ static PyObject *py_thread_bytes(PyObject *self, PyObject *none) {
   return PyLong_FromLongLong(gt_thread_bytes());
 }
 
-#define GT_FAST(name) {#name, (PyCFunction)(void (*)(void))py_##name, METH_FASTCALL | METH_KEYWORDS, name##_doc}
-#define GT_SIMPLE(name, flags) {#name, (PyCFunction)py_##name, flags, name##_doc}
+#define PYGT_FAST(name) {#name, (PyCFunction)(void (*)(void))py_##name, METH_FASTCALL | METH_KEYWORDS, name##_doc}
+#define PYGT_SIMPLE(name, flags) {#name, (PyCFunction)py_##name, flags, name##_doc}
 
-static PyMethodDef gt_methods[] = {
-    GT_FAST(encode),
-    GT_FAST(encode_batch),
-    GT_FAST(encode_separated),
-    GT_FAST(count),
-    GT_FAST(decode),
-    GT_FAST(decode_bytes),
-    GT_SIMPLE(token_bytes, METH_O),
-    GT_SIMPLE(token_id, METH_O),
-    GT_SIMPLE(configure, METH_VARARGS),
-    GT_SIMPLE(isa, METH_NOARGS),
-    GT_SIMPLE(isas, METH_NOARGS),
-    GT_SIMPLE(set_isa, METH_O),
-    GT_SIMPLE(release_thread, METH_NOARGS),
-    GT_SIMPLE(thread_bytes, METH_NOARGS),
+static PyMethodDef pygt_methods[] = {
+    PYGT_FAST(encode),
+    PYGT_FAST(encode_batch),
+    PYGT_FAST(encode_separated),
+    PYGT_FAST(count),
+    PYGT_FAST(decode),
+    PYGT_FAST(decode_bytes),
+    PYGT_SIMPLE(token_bytes, METH_O),
+    PYGT_SIMPLE(token_id, METH_O),
+    PYGT_SIMPLE(configure, METH_VARARGS),
+    PYGT_SIMPLE(isa, METH_NOARGS),
+    PYGT_SIMPLE(isas, METH_NOARGS),
+    PYGT_SIMPLE(set_isa, METH_O),
+    PYGT_SIMPLE(release_thread, METH_NOARGS),
+    PYGT_SIMPLE(thread_bytes, METH_NOARGS),
     {NULL, NULL, 0, NULL},
 };
 
-static int gt_module_exec(PyObject *module) {
+static int pygt_module_exec(PyObject *module) {
   (void)module;
   import_array1(-1);
-  for (int i = 0; i < GT_PARAMETERS; i++) {
-    if (gt_interned[i]) continue;
-    gt_interned[i] = PyUnicode_InternFromString(gt_parameter_names[i]);
-    if (!gt_interned[i]) return -1;
+  for (int i = 0; i < PYGT_PARAMETERS; i++) {
+    if (pygt_interned[i]) continue;
+    pygt_interned[i] = PyUnicode_InternFromString(pygt_parameter_names[i]);
+    if (!pygt_interned[i]) return -1;
   }
   return 0;
 }
 
-static PyModuleDef_Slot gt_slots[] = {
-    {Py_mod_exec, (void *)gt_module_exec},
+static PyModuleDef_Slot pygt_slots[] = {
+    {Py_mod_exec, (void *)pygt_module_exec},
 #if PY_VERSION_HEX >= 0x030C0000
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
 #endif
@@ -120,12 +121,12 @@ static PyModuleDef_Slot gt_slots[] = {
     {0, NULL},
 };
 
-static struct PyModuleDef gt_module = {
-    PyModuleDef_HEAD_INIT, "_call", "Compiled calls of this tokenizer.", 0, gt_methods, gt_slots, NULL, NULL, NULL};
+static struct PyModuleDef pygt_module = {
+    PyModuleDef_HEAD_INIT, "_call", "Compiled calls of this tokenizer.", 0, pygt_methods, pygt_slots, NULL, NULL, NULL};
 
-PyMODINIT_FUNC PyInit__call(void) { return PyModuleDef_Init(&gt_module); }
+PyMODINIT_FUNC PyInit__call(void) { return PyModuleDef_Init(&pygt_module); }
 
-#undef GT_FAST
-#undef GT_SIMPLE
+#undef PYGT_FAST
+#undef PYGT_SIMPLE
 
 #endif

@@ -2,18 +2,18 @@
 #ifndef GIGATOK_PYOUTPUT_H
 #define GIGATOK_PYOUTPUT_H
 
-static PyObject *gt_new_ids(int64_t n) {
+static PyObject *pygt_new_ids(int64_t n) {
   npy_intp shape = (npy_intp)n;
   return PyArray_SimpleNew(1, &shape, NPY_UINT32);
 }
 
-static PyObject *gt_copy_ids(const uint32_t *ids, int64_t n) {
-  PyObject *array = gt_new_ids(n);
+static PyObject *pygt_copy_ids(const uint32_t *ids, int64_t n) {
+  PyObject *array = pygt_new_ids(n);
   if (array && n) memcpy(PyArray_DATA((PyArrayObject *)array), ids, (size_t)n * sizeof *ids);
   return array;
 }
 
-static void gt_output_drop(PyObject *capsule) {
+static void pygt_output_drop(PyObject *capsule) {
   gt_output *out = PyCapsule_GetPointer(capsule, "gigatok.output");
   if (!out) return;
   gt_output_free(out);
@@ -21,14 +21,14 @@ static void gt_output_drop(PyObject *capsule) {
 }
 
 /* A capsule that owns what `out` points to; on failure that is freed. */
-static PyObject *gt_own_output(gt_output *out) {
+static PyObject *pygt_own_output(gt_output *out) {
   gt_output *kept = PyMem_RawMalloc(sizeof *kept);
   if (!kept) {
     gt_output_free(out);
     return PyErr_NoMemory();
   }
   *kept = *out;
-  PyObject *owner = PyCapsule_New(kept, "gigatok.output", gt_output_drop);
+  PyObject *owner = PyCapsule_New(kept, "gigatok.output", pygt_output_drop);
   if (!owner) {
     gt_output_free(kept);
     PyMem_RawFree(kept);
@@ -37,7 +37,7 @@ static PyObject *gt_own_output(gt_output *out) {
 }
 
 /* An array around `data`, which `owner` keeps alive. */
-static PyObject *gt_array_around(void *data, int64_t n, int type, PyObject *owner) {
+static PyObject *pygt_array_around(void *data, int64_t n, int type, PyObject *owner) {
   npy_intp shape = (npy_intp)n;
   if (!n || !data) return PyArray_ZEROS(1, &shape, type, 0);
   PyObject *array = PyArray_SimpleNewFromData(1, &shape, type, data);
@@ -50,22 +50,22 @@ static PyObject *gt_array_around(void *data, int64_t n, int type, PyObject *owne
   return array;
 }
 
-static PyObject *gt_wrap_ids(gt_output *out) {
-  PyObject *owner = gt_own_output(out);
+static PyObject *pygt_wrap_ids(gt_output *out) {
+  PyObject *owner = pygt_own_output(out);
   if (!owner) return NULL;
-  PyObject *ids = gt_array_around(out->ids, out->n_ids, NPY_UINT32, owner);
+  PyObject *ids = pygt_array_around(out->ids, out->n_ids, NPY_UINT32, owner);
   Py_DECREF(owner);
   return ids;
 }
 
 /* Encoded(ids, offsets) */
-static PyObject *gt_wrap_output(gt_output *out) {
-  PyObject *owner = gt_own_output(out);
+static PyObject *pygt_wrap_output(gt_output *out) {
+  PyObject *owner = pygt_own_output(out);
   if (!owner) return NULL;
-  PyObject *ids = gt_array_around(out->ids, out->n_ids, NPY_UINT32, owner);
-  PyObject *offsets = ids ? gt_array_around(out->offsets, out->n_texts + 1, NPY_INT64, owner) : NULL;
+  PyObject *ids = pygt_array_around(out->ids, out->n_ids, NPY_UINT32, owner);
+  PyObject *offsets = ids ? pygt_array_around(out->offsets, out->n_texts + 1, NPY_INT64, owner) : NULL;
   Py_DECREF(owner);
-  PyObject *result = offsets ? PyObject_CallFunctionObjArgs(gt_py.encoded, ids, offsets, NULL) : NULL;
+  PyObject *result = offsets ? PyObject_CallFunctionObjArgs(pygt_state.encoded, ids, offsets, NULL) : NULL;
   Py_XDECREF(ids);
   Py_XDECREF(offsets);
   return result;

@@ -1,14 +1,15 @@
-"""The Python files of a generated package."""
+"""The text files of a generated package: its Python and its manifest."""
 
 from __future__ import annotations
 
 from gigatok_compile.emit.environment import make_environment
+from gigatok_compile.manifest import manifest_text
 from gigatok_runtime.manifest import Manifest
 from gigatok_runtime.special import default_mode
 
 
 def render_package_files(manifest: Manifest) -> dict[str, str]:
-    """`__init__.py` and `__main__.py` of the package that `manifest` describes. Everything else is data or the library."""
+    """`__init__.py`, `__main__.py` and `manifest.json`. What else a package holds is the library and definition.npz."""
     name = manifest["name"]
     values = {
         "name": name,
@@ -21,7 +22,8 @@ def render_package_files(manifest: Manifest) -> dict[str, str]:
     }
     environment = make_environment()
     templates = {"__init__.py": "module_init.py.j2", "__main__.py": "module_main.py.j2"}
-    return {file: environment.get_template(template).render(values) for file, template in templates.items()}
+    files = {file: environment.get_template(template).render(values) for file, template in templates.items()}
+    return files | {"manifest.json": manifest_text(manifest)}
 
 
 def _docstring(manifest: Manifest) -> str:

@@ -14,11 +14,15 @@ from random import Random
 from typing import Any
 
 from gigatok_compile.verify.checks import CHECKS, Clock
-from gigatok_compile.verify.subject import Diary, Disagreement, Subject
+from gigatok_compile.verify.subject import Diary, Disagreement, Subject, import_package
+from gigatok_compile.verify.texts import random_text, short_strings, simplest
 
 
 def main(job_path: str) -> int:
     job: dict[str, Any] = json.loads(Path(job_path).read_text(encoding="utf-8"))
+    if not any((Path(job["directory"]) / job["name"]).glob("_native.*")):
+        print(json.dumps({"cases": {"regex_alone": run_regex_alone(job)}, "isas": ["regex"]}))
+        return 0
     subject = Subject(Path(job["directory"]), job["name"], Diary(job["diary"]))
     try:
         cases = run_texts(subject, job["texts"], job["what"]) if job.get("texts") is not None else run_checks(subject, job)
@@ -36,6 +40,19 @@ def run_checks(subject: Subject, job: dict[str, Any]) -> dict[str, int]:
         random = Random(f"{job['seed']} {check.__name__}")
         cases[check.__name__] = check(subject, job["alphabet"], random, Clock(job["budget"] * share))
     return cases
+
+
+def run_regex_alone(job: dict[str, Any]) -> int:
+    """A package without a library: there is nothing to compare with, but it must run, and give ids that it can decode."""
+    engine = import_package(Path(job["directory"]), job["name"])._module.engine
+    random, clock = Random(job["seed"]), Clock(job["budget"] / 4)
+    done = 0
+    for batch in clock.batches(short_strings(simplest(job["alphabet"])), 64):
+        encoded = engine.encode_batch([*batch, random_text(job["alphabet"], random, 300)], special="match")
+        if not all(engine.token_bytes(number) is not None for number in set(encoded.ids.tolist())):
+            raise RuntimeError("the regex engine gives ids that the vocabulary does not hold")
+        done += len(batch) + 1
+    return done
 
 
 def run_texts(subject: Subject, texts: list[str], what: str) -> dict[str, int]:

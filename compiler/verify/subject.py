@@ -54,15 +54,19 @@ class Diary:
         return what, text
 
 
+def import_package(directory: Path, name: str) -> Any:
+    """The package as a user gets it, with the engine its manifest says."""
+    sys.path.insert(0, str(directory))
+    os.environ.pop("GIGATOK_ENGINE", None)
+    os.environ.pop("GIGATOK_ISA", None)
+    return importlib.import_module(name)
+
+
 class Subject:
     """The native engine and the oracle, and the comparisons between them. Every comparison raises Disagreement."""
 
     def __init__(self, directory: Path, name: str, diary: Diary) -> None:
-        sys.path.insert(0, str(directory))
-        os.environ.pop("GIGATOK_ENGINE", None)
-        os.environ.pop("GIGATOK_ISA", None)
-        module: Any = importlib.import_module(name)
-        self.native: NativeEngine = module._module.engine
+        self.native: NativeEngine = import_package(directory, name)._module.engine
         extension: Any = importlib.import_module(f"{name}._native")
         self.ffi, self.lib = extension.ffi, extension.lib
         package = directory / name

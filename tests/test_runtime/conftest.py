@@ -19,7 +19,7 @@ from gigatok_compile.definition import read_definition
 from gigatok_compile.definition_data import write_definition_data
 from gigatok_compile.emit.package import render_package_files
 from gigatok_compile.ir.definition import TokenizerDefinition
-from gigatok_compile.manifest import build_manifest, manifest_text
+from gigatok_compile.manifest import build_manifest
 from gigatok_runtime.definition_data import read_definition_data
 from gigatok_runtime.manifest import read_manifest
 from gigatok_runtime.regex_engine import RegexEngine
@@ -34,7 +34,6 @@ def write_package(directory: Path, definition: TokenizerDefinition, engine: str 
     manifest = build_manifest(definition, engine=engine)
     for name, text in render_package_files(manifest).items():
         (package / name).write_text(text, encoding="utf-8")
-    (package / "manifest.json").write_text(manifest_text(manifest), encoding="utf-8")
     (package / "definition.npz").write_bytes(write_definition_data(definition))
     return package
 

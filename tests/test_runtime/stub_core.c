@@ -129,6 +129,7 @@ int gt_encode_separated(const uint8_t *data, size_t length, const uint8_t *separ
     at = cut ? cut + separator_length : end;
   }
   int status = gt_encode_many(texts, lengths, n, call, out);
+  if (status < 0 && out->error_text >= 0 && out->error_byte >= 0) out->error_byte += texts[out->error_text] - data;
   free(texts);
   free(lengths);
   return status;

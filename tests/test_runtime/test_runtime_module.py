@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gigatok_compile.ir.definition import TokenizerDefinition
-from gigatok_runtime import InvalidUtf8Error, Tokenizer
+from gigatok_runtime import InvalidUtf8Error, SpecialTokenError, Tokenizer
 
 ImportAfresh = Callable[..., ModuleType]
 
@@ -82,7 +82,7 @@ def test_a_package_without_a_library(stub_directory: Path, tmp_path: Path, impor
     for file in (stub_directory / "stub_tok").iterdir():
         if file.is_file() and not file.name.startswith("_native"):
             (package / file.name).write_bytes(file.read_bytes())
-    with pytest.raises(ImportError, match="stub_tok has no library for this Python and platform: none of _native.*regex engine"):
+    with pytest.raises(ImportError, match=r"stub_tok has no library for this Python and platform: none of _native.*regex engine"):
         import_afresh(tmp_path, "stub_tok")
     assert import_afresh(tmp_path, "stub_tok", GIGATOK_ENGINE="regex").encode("a").tolist() == [97]
     (package / "manifest.json").write_text('{"gigatok": 99}')
@@ -156,10 +156,14 @@ def test_files_that_cannot_be_read(either: ModuleType, tmp_path: Path) -> None:
         either.encode_file(tmp_path)
     path = tmp_path / "bad"
     path.write_bytes(b"ok\nb\xffd\n")
-    with pytest.raises(InvalidUtf8Error, match="^text is not well-formed UTF-8 at byte 4"):
+    with pytest.raises(InvalidUtf8Error, match=r"^text is not well-formed UTF-8 at byte 4"):
         either.encode_file(path)
-    with pytest.raises(InvalidUtf8Error, match=r"texts\[1\] is not well-formed UTF-8 at byte 1"):
+    with pytest.raises(InvalidUtf8Error, match=r"^text is not well-formed UTF-8 at byte 4"):
         either.encode_file(path, "\n")
+    path.write_bytes("é\nx<|end|>\n".encode())
+    with pytest.raises(SpecialTokenError, match=r"'<\|end\|>' \(text at byte 4\)"):
+        either.encode_file(path, "\n", special="error")
+    path.write_bytes(b"ok\nb\xffd\n")
     assert either.encode_file(path, "\n", errors="replace").ids.tolist() == list("okb\ufffdd".encode())
     with pytest.raises(ValueError, match="separator must not be empty"):
         either.encode_file(path, "")

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from gigatok_compile.definition_data import write_definition_data
+from gigatok_compile.emit.package import render_package_files
 from gigatok_compile.errors import VerifyError
-from gigatok_compile.ir.definition import SplitStep, TokenizerDefinition
+from gigatok_compile.ir.definition import PostProcessor, SplitStep, TokenizerDefinition
+from gigatok_compile.manifest import build_manifest
 from gigatok_compile.pattern.parse import parse_pattern
 from gigatok_compile.pattern.partition import partition
 from gigatok_compile.verify import verify_module
-from gigatok_compile.verify.module import _run
 from gigatok_compile.verify.shrink import shrink
 from gigatok_compile.verify.texts import de_bruijn, make_alphabet, short_strings
+from gigatok_compile.verify.verify import _run
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
@@ -65,8 +69,8 @@ def program(stub_definition: TokenizerDefinition) -> Any:
     return partition(parse_pattern(step.pattern, step.dialect))
 
 
-def test_a_right_module_passes(stub_directory: Path, program: Any) -> None:
-    report = verify_module(stub_directory / "stub_tok", [program, gpt2_program()], budget_seconds=1.5)
+def test_a_right_module_passes(stub_directory: Path, stub_definition: TokenizerDefinition, program: Any) -> None:
+    report = verify_module(stub_directory / "stub_tok", stub_definition, [program, gpt2_program()], budget_seconds=1.5)
     assert report.isas == ("fast", "slow", "automaton")
     assert min(report.cases.values()) > 0 and report.total > 2000
     assert json.loads(json.dumps(report.as_dict()))["cases"] == report.cases
@@ -92,9 +96,11 @@ def faulty(
     return make
 
 
-def test_a_lost_boundary_is_shown_on_a_small_text(faulty: FaultyPackage, program: Any) -> None:
+def test_a_lost_boundary_is_shown_on_a_small_text(
+    faulty: FaultyPackage, stub_definition: TokenizerDefinition, program: Any
+) -> None:
     with pytest.raises(VerifyError) as caught:
-        verify_module(faulty("-DWRONG_AT=63"), [program, gpt2_program()], budget_seconds=1.0)
+        verify_module(faulty("-DWRONG_AT=63"), stub_definition, [program, gpt2_program()], budget_seconds=1.0)
     message = str(caught.value)
     assert message.startswith("stub_tok: the compiled module is wrong: boundaries (fast) of ")
     assert "right  [0, 1, 2" in message and "please report" in message
@@ -102,14 +108,18 @@ def test_a_lost_boundary_is_shown_on_a_small_text(faulty: FaultyPackage, program
     assert len(text) < 90 and "\\n" in text  # 63 characters, the newline
 
 
-def test_a_wrong_id_is_shown_on_a_small_text(faulty: FaultyPackage, program: Any) -> None:
+def test_a_wrong_id_is_shown_on_a_small_text(
+    faulty: FaultyPackage, stub_definition: TokenizerDefinition, program: Any
+) -> None:
     with pytest.raises(VerifyError, match=r"ids \(fast, special='match'.*\) of 'aq'\n  right  \[97, 113\]\n  got    \[97, 114\]"):
-        verify_module(faulty("-DWRONG_ID"), [program], budget_seconds=1.0)
+        verify_module(faulty("-DWRONG_ID"), stub_definition, [program], budget_seconds=1.0)
 
 
-def test_a_crash_is_reported_with_its_text(faulty: FaultyPackage, program: Any) -> None:
+def test_a_crash_is_reported_with_its_text(
+    faulty: FaultyPackage, stub_definition: TokenizerDefinition, program: Any
+) -> None:
     with pytest.raises(VerifyError, match=r"the compiled module crashes \(SIGABRT\) in ids fast: '\\n1'"):
-        verify_module(faulty("-DCRASH"), [program, gpt2_program()], budget_seconds=1.0)
+        verify_module(faulty("-DCRASH"), stub_definition, [program, gpt2_program()], budget_seconds=1.0)
 
 
 def test_a_hang_is_reported(faulty: FaultyPackage, tmp_path: Path) -> None:
@@ -119,8 +129,34 @@ def test_a_hang_is_reported(faulty: FaultyPackage, tmp_path: Path) -> None:
     assert ended.timed_out and ended.outcome is None and ended.text == "a\n1b"
 
 
-def test_a_package_that_does_not_load_is_reported(faulty: FaultyPackage, program: Any) -> None:
+def test_a_package_that_does_not_load_is_reported(
+    faulty: FaultyPackage, stub_definition: TokenizerDefinition, program: Any
+) -> None:
     package = faulty("-DRIGHT")
+    (package / "__init__.py").write_text("raise OSError('no such library')")
+    with pytest.raises(VerifyError, match=r"(?s)the check of the compiled module failed:\n.*no such library"):
+        verify_module(package, stub_definition, [program], budget_seconds=1.0)
+
+
+def test_files_that_differ_from_the_definition_are_reported(
+    faulty: FaultyPackage, stub_definition: TokenizerDefinition, program: Any
+) -> None:
+    package = faulty("-DRIGHT")
+    other = replace(stub_definition, sha256="0" * 64, post_processor=PostProcessor(suffix=(3,)))
+    with pytest.raises(VerifyError, match="files and the definition differ in: digest, post-processor"):
+        verify_module(package, other, [program], budget_seconds=1.0)
     (package / "definition.npz").write_bytes(b"PK\x03\x04 nothing")
-    with pytest.raises(VerifyError, match=r"(?s)the check of the compiled module failed:\n.*definition.npz cannot be read"):
-        verify_module(package, [program], budget_seconds=1.0)
+    with pytest.raises(VerifyError, match=r"definition.npz cannot be read"):
+        verify_module(package, stub_definition, [program], budget_seconds=1.0)
+
+
+def test_a_package_without_a_library_is_run(stub_definition: TokenizerDefinition, tmp_path: Path) -> None:
+    package = tmp_path / "stub_tok"
+    package.mkdir()
+    manifest = build_manifest(stub_definition, engine="regex")
+    for name, text in render_package_files(manifest).items():
+        (package / name).write_text(text, encoding="utf-8")
+    (package / "definition.npz").write_bytes(write_definition_data(stub_definition))
+    report = verify_module(package, stub_definition, [gpt2_program()], budget_seconds=1.0)
+    assert report.isas == ("regex",) and report.cases["regex_alone"] > 64
+    assert "regex" in str(report)

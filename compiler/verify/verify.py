@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from gigatok_compile.errors import VerifyError
+from gigatok_compile.ir.definition import TokenizerDefinition
 from gigatok_compile.ir.tags import TagProgram
+from gigatok_compile.verify.files import check_files
 from gigatok_compile.verify.report import Mismatch, VerifyReport
 from gigatok_compile.verify.subject import Diary
 from gigatok_compile.verify.texts import make_alphabet
@@ -35,12 +37,20 @@ class _Ended:
 
 
 def verify_module(
-    package_dir: Path, programs: Sequence[TagProgram] = (), *, budget_seconds: float = 6.0, seed: int = 0
+    package_dir: Path,
+    definition: TokenizerDefinition,
+    programs: Sequence[TagProgram] = (),
+    *,
+    budget_seconds: float = 6.0,
+    seed: int = 0,
 ) -> VerifyReport:
-    """Compare the package's native engine, every kernel set of it, with its regex engine.
+    """Compare the package's files with the definition, then its native engine, every kernel set of it, with its regex engine.
+
+    A package without a library has the regex engine only; then that is run over the same texts.
 
     Args:
         package_dir: a complete package: library, manifest.json, definition.npz, __init__.py.
+        definition: what it was made from.
         programs: the tag program of each split step that has one; their tags give the characters of the texts.
         budget_seconds: about how long; smaller budgets check fewer texts, never fewer kinds of them.
         seed: of the random texts; equal seeds give equal texts, as far as the time reaches.
@@ -50,6 +60,7 @@ def verify_module(
     """
     started = time.monotonic()
     package_dir = package_dir.resolve()
+    check_files(package_dir, definition)
     job = {
         "directory": str(package_dir.parent),
         "name": package_dir.name,
