@@ -1,0 +1,119 @@
+"""build_vocabulary_tables: a BPE vocabulary -> everything the C code knows about it, and what is worth telling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from gigatok_compile.ir.definition import AddedToken, BpeModel
+from gigatok_compile.ir.plan import Table, TableSet
+from gigatok_compile.vocabulary.double_array import build_trie
+from gigatok_compile.vocabulary.merge_order import order_merges
+from gigatok_compile.vocabulary.pair_table import build_pair_table
+from gigatok_compile.vocabulary.safe_cuts import NEVER_IN_UTF8, build_cut_tables, find_safe_cuts
+from gigatok_compile.vocabulary.self_encoding import derive_entries
+from gigatok_compile.vocabulary.token_bytes import build_token_bytes
+from gigatok_compile.vocabulary.word_table import WORD_BYTES, build_word_table
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyFacts:
+    """What the analysis found; sizes in bytes."""
+
+    entries: int
+    max_id: int  # of entries and added tokens
+    unreachable: int  # entries that merging does not make of their own bytes
+    merges: int  # rows of the definition
+    live_merges: int  # those that can ever happen
+    ids_in_rank_order: bool
+    words: int  # entries of at most 16 bytes, baked as whole words
+    long_words: int  # longer ones
+    longest: int
+    cut_pairs: int  # pairs of neighbouring characters, or parts of them, that some entry holds
+    cuts_usable: bool
+    word_table_bytes: int
+    trie_bytes: int
+    merge_table_bytes: int
+    cut_table_bytes: int
+    token_bytes: int
+
+    def __str__(self) -> str:
+        order = "ids are in rank order" if self.ids_in_rank_order else "ids are not in rank order (one more table)"
+        cuts = f"{self.cut_pairs:,} pairs of neighbours lie in an entry, text is cut between all others"
+        return "\n".join(
+            [
+                f"vocabulary of {self.entries:,} entries, largest id {self.max_id:,}, longest {self.longest} bytes",
+                f"  {self.unreachable:,} entries cannot be reached by merging",
+                f"  {self.live_merges:,} of {self.merges:,} merges can happen; {order}",
+                f"  {self.words:,} words of at most {WORD_BYTES} bytes are looked up whole, {self.long_words:,} longer ones",
+                f"  safe cuts: {cuts if self.cuts_usable else 'none, a byte of text has no id'}",
+                f"  tables: words {self.word_table_bytes:,} bytes, trie {self.trie_bytes:,}, merges {self.merge_table_bytes:,},"
+                f" cuts {self.cut_table_bytes:,}, bytes of ids {self.token_bytes:,}",
+            ]
+        )
+
+
+def build_vocabulary_tables(model: BpeModel, added: tuple[AddedToken, ...] = ()) -> tuple[TableSet, VocabularyFacts]:
+    """All tables of templates/vocabulary.h and templates/merge.h, and the facts.
+
+    Args:
+        model: the vocabulary.
+        added: added tokens, for decoding; their content is not matched here.
+
+    Raises:
+        DefinitionError: merges that contradict each other, or a vocabulary too large for the tables.
+    """
+    derivations = derive_entries(model)
+    order = order_merges(model, derivations)
+    pairs = build_pair_table(order)
+    reachable = derivations.reachable
+
+    values: dict[bytes, int] = {}  # for the trie; of entries with the same bytes, the one that encoding gives
+    for number, token in enumerate(model.tokens):
+        if token and (token not in values or reachable[number]):
+            values[token] = number << 1 | int(reachable[number])
+    trie = build_trie(values)
+    whole = {token: value >> 1 for token, value in values.items() if value & 1 or model.ignore_merges}
+    short = sorted((number, token) for token, number in whole.items() if len(token) <= WORD_BYTES and 0xFF not in token)
+    words = build_word_table({token: number for number, token in short})
+    cuts = find_safe_cuts(model)
+    cut_tables = build_cut_tables(cuts)
+    decode = build_token_bytes(model.tokens, added)
+    whole_only = np.array([token is not None for token in model.tokens]) & ~reachable
+    missing = any(model.byte_ids[byte] < 0 for byte in range(256) if byte not in NEVER_IN_UTF8)
+    tables = (
+        words.tables
+        | trie.tables
+        | pairs.tables
+        | cut_tables
+        | decode
+        | TableSet(
+            (
+                Table(
+                    "whole_only_bits",
+                    np.packbits(np.append(whole_only, False), bitorder="little"),
+                    "bit id: an entry that merging does not make, so it stands for whole pre-tokens only",
+                ),
+            ),
+            {"merge_missing": int(missing)},
+        )
+    )
+    facts = VocabularyFacts(
+        entries=sum(token is not None for token in model.tokens),
+        max_id=decode.constants["max_id"],
+        unreachable=int(whole_only.sum()),
+        merges=len(model.merges),
+        live_merges=len(order.pairs),
+        ids_in_rank_order=order.to_id is None,
+        words=words.count,
+        long_words=sum(len(token) > WORD_BYTES for token in whole),
+        longest=trie.longest,
+        cut_pairs=cuts.count,
+        cuts_usable=cuts.usable,
+        word_table_bytes=words.tables.bytes,
+        trie_bytes=trie.tables.bytes,
+        merge_table_bytes=pairs.tables.bytes,
+        cut_table_bytes=cut_tables.bytes,
+        token_bytes=decode.bytes,
+    )
+    return tables, facts
