@@ -34,9 +34,9 @@ class Clock:
 
 
 def short_strings(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
-    """Every string over one character a tag, from the shortest on, by itself."""
+    """Every short string over one character a tag, by itself; then random longer ones."""
     done = 0
-    for batch in clock.batches(texts.short_strings(texts.simplest(alphabet)), BATCH):
+    for batch in clock.batches(texts.short_strings(texts.simplest(alphabet), random), BATCH):
         for text in batch:
             subject.check_starts(text)
         done += len(batch)
@@ -49,7 +49,7 @@ def every_window(subject: Subject, alphabet: texts.Alphabet, random: Random, clo
     done = 0
     for length in itertools.count(1):
         size: int = len(chars) ** length
-        if size > 1 << 19 or (done and not clock.left()):
+        if size > 1 << 21 or (done and not clock.left()):
             return done
         started = time.monotonic()
         subject.check_starts(texts.de_bruijn(chars, length))
@@ -60,10 +60,11 @@ def every_window(subject: Subject, alphabet: texts.Alphabet, random: Random, clo
 
 
 def every_phase(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
-    """Every window of two or three characters at all 64 phases of a block, characters of every UTF-8 length among them."""
+    """Every window of a few characters at all 64 phases of a block, characters of every UTF-8 length among them."""
     chars = texts.simplest(alphabet)
     wide = [char for tag in alphabet for char in tag[-1:]]
-    bodies = [texts.de_bruijn(c, 3 if len(c) <= 12 else 2) for c in (chars, wide)]
+    length = next(n for n in range(5, 0, -1) if len(chars) ** n <= 6000 or n == 1)
+    bodies = [texts.de_bruijn(c, length) for c in (chars, wide)]
     done = 0
     for shift in range(64):
         for body in bodies:

@@ -47,7 +47,7 @@ def run_regex_alone(job: dict[str, Any]) -> int:
     engine = import_package(Path(job["directory"]), job["name"])._module.engine
     random, clock = Random(job["seed"]), Clock(job["budget"] / 4)
     done = 0
-    for batch in clock.batches(short_strings(simplest(job["alphabet"])), 64):
+    for batch in clock.batches(short_strings(simplest(job["alphabet"]), random), 64):
         encoded = engine.encode_batch([*batch, random_text(job["alphabet"], random, 300)], special="match")
         if not all(engine.token_bytes(number) is not None for number in set(encoded.ids.tolist())):
             raise RuntimeError("the regex engine gives ids that the vocabulary does not hold")

@@ -44,11 +44,15 @@ def simplest(alphabet: Alphabet) -> list[str]:
     return [chars[0] for chars in alphabet]
 
 
-def short_strings(chars: Sequence[str]) -> Iterator[str]:
-    """Every string over `chars`, shorter ones first, without end."""
-    for length in itertools.count(1):
-        for combination in itertools.product(chars, repeat=length):
+def short_strings(chars: Sequence[str], random: Random, limit: int = 1 << 16) -> Iterator[str]:
+    """Every string over `chars` of lengths that have at most `limit`, shorter ones first; then random ones without end."""
+    longest = 1
+    while len(chars) ** longest <= limit and longest < 16:
+        for combination in itertools.product(chars, repeat=longest):
             yield "".join(combination)
+        longest += 1
+    while True:
+        yield "".join(random.choices(chars, k=random.randint(longest, longest + 8)))
 
 
 def de_bruijn(chars: Sequence[str], length: int) -> str:

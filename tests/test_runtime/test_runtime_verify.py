@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -53,8 +54,9 @@ def test_de_bruijn_text_holds_every_string_once() -> None:
 
 
 def test_short_strings_begin_with_the_shortest() -> None:
-    source = short_strings("ab")
+    source = short_strings("ab", Random(1), limit=4)
     assert [next(source) for _ in range(6)] == ["a", "b", "aa", "ab", "ba", "bb"]
+    assert 3 <= len(next(source)) <= 11
 
 
 def test_shrink_finds_a_smallest_text() -> None:
