@@ -91,7 +91,7 @@ def test_only_what_is_exported_is_visible(tmp_path: Path) -> None:
     """A second PyInit function is found; the C interface stays inside."""
     files = {
         "gigatok.h": "int toy_add(int a, int b);\n",
-        "toy.c": "#include <Python.h>\n#include <numpy/ndarraytypes.h>\n"
+        "toy.c": "#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION\n#include <Python.h>\n#include <numpy/ndarraytypes.h>\n"
         "int toy_add(int a, int b) { return a + b + (int)sizeof(npy_uint32) - 4; }\n"
         'static struct PyModuleDef second = {PyModuleDef_HEAD_INIT, .m_name = "second", .m_size = 0};\n'
         "PyMODINIT_FUNC PyInit_second(void) { return PyModule_Create(&second); }\n",
