@@ -172,6 +172,7 @@ def _all(node):
         ("oniguruma", "a[[:nope:]]", 2, "POSIX"),
         ("oniguruma", "x[a-[c]]", 2, "end of a range"),
         ("fancy", "a**", 2, "nothing to repeat"),
+        ("fancy", "x((?i)a)b", 2, "go on after"),
         ("fancy", r"a\Qb", 1, "escape"),
         ("fancy", r"a[\d-b]", 2, "end of a range"),
     ],

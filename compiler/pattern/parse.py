@@ -95,6 +95,7 @@ class Builder:
         self.where = where
         self.group_count = _count_captures(text)
         self.depth = 0
+        self.flags_leak = False  # directly inside a group that does not end an inline flag
 
     def error(self, message: str, span: Span, hint: str | None = None) -> PatternError:
         return PatternError(message, pattern=self.text, start=span.start, end=span.end, where=self.where, hint=hint)
@@ -162,6 +163,12 @@ class Builder:
             if isinstance(child, Tree):
                 items.append(self.quantified(child))
             elif child.type == "INLINE_FLAGS":
+                if self.flags_leak:
+                    raise self.error(
+                        "fancy-regex lets this flag go on after the group it stands in",
+                        span_of(child),
+                        hint="write (?i:..) around what the flag governs",
+                    )
                 on, off = self._flags(child[2:-1], span_of(child))
                 rest, deeper = self._sequence_items(children[number + 1 :], position)
                 if deeper is None:
@@ -296,7 +303,9 @@ class Builder:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.error(f"groups are nested more than {MAX_DEPTH} deep", span_of(head))
+        outer, self.flags_leak = self.flags_leak, self.dialect == "fancy" and head[-1] != ":"
         item = self.alternation(body)
+        self.flags_leak = outer
         self.depth -= 1
         if not body.children or (isinstance(item, Concat) and not item.items):
             item = replace(item, span=Span(span_of(head).end, span_of(head).end))
