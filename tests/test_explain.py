@@ -19,6 +19,7 @@ TABLES = TableSet((Table("small", np.zeros(3, np.uint8), "few"), Table("large", 
 @pytest.fixture
 def told(toy_definition: Any, tmp_path: Any) -> Any:
     """The explanation of the toy definition with these pre-tokenizer steps before the byte map."""
+
     def tell(*patterns: str) -> str:
         steps = [{"type": "Split", "pattern": {"Regex": p}, "behavior": "Isolated", "invert": False} for p in patterns]
         last = toy_definition()["pre_tokenizer"]
