@@ -6,6 +6,8 @@
 #ifndef GIGATOK_PYTEXT_H
 #define GIGATOK_PYTEXT_H
 
+#include "pyutf8.h"
+
 enum { PYGT_STACK_BYTES = 4096, PYGT_BLOCK_BYTES = 1 << 18 };
 
 /* What the generated package tells the extension at import (`configure` in pycall.h). */
@@ -51,69 +53,6 @@ static void pygt_arena_free(pygt_arena *arena) {
     PyMem_RawFree(arena->blocks);
     arena->blocks = next;
   }
-}
-
-/* The three widths of CPython's str to UTF-8. `out` has room for the worst case: 2, 3 and 4 bytes a character. They
- * return the end of what was written, or NULL at a surrogate. */
-static uint8_t *pygt_utf8_from_ucs1(const Py_UCS1 *s, size_t n, uint8_t *out) {
-  size_t i = 0;
-  while (i < n) {
-    uint64_t eight;
-    if (n - i >= 8 && (memcpy(&eight, s + i, 8), !(eight & UINT64_C(0x8080808080808080)))) {
-      memcpy(out, &eight, 8);
-      out += 8, i += 8;
-      continue;
-    }
-    Py_UCS1 c = s[i++];
-    if (c < 0x80) {
-      *out++ = c;
-    } else {
-      *out++ = (uint8_t)(0xC0 | c >> 6);
-      *out++ = (uint8_t)(0x80 | (c & 0x3F));
-    }
-  }
-  return out;
-}
-
-static uint8_t *pygt_utf8_from_ucs2(const Py_UCS2 *s, size_t n, uint8_t *out) {
-  for (size_t i = 0; i < n; i++) {
-    uint32_t c = s[i];
-    if (c >= 0x800) {
-      if ((c & 0xF800) == 0xD800) return NULL;
-      *out++ = (uint8_t)(0xE0 | c >> 12);
-      *out++ = (uint8_t)(0x80 | (c >> 6 & 0x3F));
-      *out++ = (uint8_t)(0x80 | (c & 0x3F));
-    } else if (c < 0x80) {
-      *out++ = (uint8_t)c;
-    } else {
-      *out++ = (uint8_t)(0xC0 | c >> 6);
-      *out++ = (uint8_t)(0x80 | (c & 0x3F));
-    }
-  }
-  return out;
-}
-
-static uint8_t *pygt_utf8_from_ucs4(const Py_UCS4 *s, size_t n, uint8_t *out) {
-  for (size_t i = 0; i < n; i++) {
-    uint32_t c = s[i];
-    if (c < 0x80) {
-      *out++ = (uint8_t)c;
-    } else if (c < 0x800) {
-      *out++ = (uint8_t)(0xC0 | c >> 6);
-      *out++ = (uint8_t)(0x80 | (c & 0x3F));
-    } else if (c < 0x10000) {
-      if ((c & 0xF800) == 0xD800) return NULL;
-      *out++ = (uint8_t)(0xE0 | c >> 12);
-      *out++ = (uint8_t)(0x80 | (c >> 6 & 0x3F));
-      *out++ = (uint8_t)(0x80 | (c & 0x3F));
-    } else {
-      *out++ = (uint8_t)(0xF0 | c >> 18);
-      *out++ = (uint8_t)(0x80 | (c >> 12 & 0x3F));
-      *out++ = (uint8_t)(0x80 | (c >> 6 & 0x3F));
-      *out++ = (uint8_t)(0x80 | (c & 0x3F));
-    }
-  }
-  return out;
 }
 
 /* A buffer held until the call is over. Its own allocation, since a Py_buffer may point into itself. */
@@ -166,14 +105,15 @@ static int pygt_raise(int status, Py_ssize_t index, Py_ssize_t offset, int added
 /* UTF-8 of a str that is not ASCII, in the arena. 0; -1 with an exception; 1 at a surrogate. */
 static int pygt_transcode(pygt_arena *arena, PyObject *text, const uint8_t **data, size_t *length) {
   size_t n = (size_t)PyUnicode_GET_LENGTH(text);
-  int kind = (int)PyUnicode_KIND(text);
-  size_t width = kind == PyUnicode_1BYTE_KIND ? 2 : kind == PyUnicode_2BYTE_KIND ? 3 : 4;
-  if (n > (size_t)PY_SSIZE_T_MAX / 4 || pygt_arena_reserve(arena, n * width) < 0) {
+  int kind = (int)PyUnicode_KIND(text); /* the width of a character, as its name says */
+  size_t most = kind == PyUnicode_1BYTE_KIND ? 2 : kind == PyUnicode_2BYTE_KIND ? 3 : 4;
+  if (n > (size_t)PY_SSIZE_T_MAX / 8 || pygt_arena_reserve(arena, n * most + PYGT_SLACK) < 0) {
     PyErr_NoMemory();
     return -1;
   }
   uint8_t *start = arena->at, *end;
-  if (kind == PyUnicode_1BYTE_KIND) end = pygt_utf8_from_ucs1(PyUnicode_1BYTE_DATA(text), n, start);
+  if (pygt_use_wide()) end = pygt_utf8_wide(PyUnicode_DATA(text), kind, n, start);
+  else if (kind == PyUnicode_1BYTE_KIND) end = pygt_utf8_from_ucs1(PyUnicode_1BYTE_DATA(text), n, start);
   else if (kind == PyUnicode_2BYTE_KIND) end = pygt_utf8_from_ucs2(PyUnicode_2BYTE_DATA(text), n, start);
   else end = pygt_utf8_from_ucs4(PyUnicode_4BYTE_DATA(text), n, start);
   if (!end) return 1;

@@ -12,7 +12,7 @@
 
 enum { STUB_ADDED = 2, STUB_FIRST = 256 };
 static const char *const added[STUB_ADDED] = {"<|end|>", "<tool>"};
-static const char *stub_isa = "fast";
+static const char *stub_isa; /* names only, but for the one that the transcoding of str looks at */
 
 typedef struct gt_thread {
   uint32_t *ids;
@@ -190,11 +190,18 @@ int64_t gt_boundaries(const uint8_t *text, size_t length, const char *isa, uint6
   return n;
 }
 
-const char *gt_isa(void) { return stub_isa; }
+#if defined(__x86_64__)
+const char *gt_isas(void) { return __builtin_cpu_supports("avx512vbmi2") ? "avx512 slow" : "fast slow"; }
+#else
 const char *gt_isas(void) { return "fast slow"; }
+#endif
+const char *gt_isa(void) {
+  if (!stub_isa) stub_isa = gt_isas()[0] == 'a' ? "avx512" : "fast";
+  return stub_isa;
+}
 int gt_set_isa(const char *name) {
-  if (strcmp(name, "fast") == 0) stub_isa = "fast";
-  else if (strcmp(name, "slow") == 0) stub_isa = "slow";
+  if (strcmp(name, "slow") == 0) stub_isa = "slow";
+  else if (strncmp(name, gt_isas(), strlen(name)) == 0 && *name) stub_isa = name[0] == 'a' ? "avx512" : "fast";
   else return GT_BAD_ARGUMENT;
   return GT_OK;
 }

@@ -38,6 +38,29 @@ def test_encode_gives_ids_of_every_kind_of_str(either: ModuleType, text: str) ->
     assert either.decode_bytes(ids) == text.encode()
 
 
+@relaxed
+@given(text=st.text() | st.text(st.sampled_from("a\0\x7fé\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff"), max_size=200))
+def test_every_width_of_str_becomes_utf8(stub: ModuleType, text: str) -> None:
+    engine = stub._module.engine
+    for isa in engine.isas:
+        engine.set_isa(isa)
+        for made in (text, text * 40, text[:1] * 33, text + "\U0010ffff"):
+            assert stub.encode(made).tolist() == expected(made)
+    engine.set_isa(engine.isas[0])
+
+
+@pytest.mark.parametrize("at", [0, 1, 15, 16, 17, 100])
+@pytest.mark.parametrize("rest", ["é", "中", "😀"])
+def test_surrogates_are_found_anywhere(stub: ModuleType, at: int, rest: str) -> None:
+    engine = stub._module.engine
+    for isa in engine.isas:
+        engine.set_isa(isa)
+        for surrogate in ("\ud800", "\udfff"):
+            with pytest.raises(SurrogateError, match=f"at character {at};"):
+                stub.encode(rest * at + surrogate + rest * 20)
+    engine.set_isa(engine.isas[0])
+
+
 def buffers(data: bytes) -> dict[str, Any]:
     mapping = mmap.mmap(-1, max(1, len(data)))
     mapping.write(data or b"\0")

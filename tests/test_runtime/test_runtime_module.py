@@ -67,12 +67,13 @@ def test_tokenizers_pickle_as_their_package(stub: ModuleType) -> None:
 def test_engine_and_kernels_are_chosen_by_environment(stub_directory: Path, import_afresh: ImportAfresh) -> None:
     assert import_afresh(stub_directory, "stub_tok").tokenizer.engine == "native"
     assert import_afresh(stub_directory, "stub_tok", GIGATOK_ISA="slow").tokenizer.isa == "slow"
-    assert import_afresh(stub_directory, "stub_tok", GIGATOK_ISA="fast").tokenizer.isa == "fast"
+    best = import_afresh(stub_directory, "stub_tok")._module.engine.isas[0]
+    assert import_afresh(stub_directory, "stub_tok", GIGATOK_ISA=best).tokenizer.isa == best
     regex = import_afresh(stub_directory, "stub_tok", GIGATOK_ENGINE="regex").tokenizer
     assert (regex.engine, regex.isa) == ("regex", "regex")
     with pytest.raises(ValueError, match="GIGATOK_ENGINE is 'turbo'; it must be 'native' or 'regex'"):
         import_afresh(stub_directory, "stub_tok", GIGATOK_ENGINE="turbo")
-    with pytest.raises(ValueError, match="GIGATOK_ISA: no kernel set 'mmx' here; this CPU and build have: fast slow"):
+    with pytest.raises(ValueError, match=r"GIGATOK_ISA: no kernel set 'mmx' here; this CPU and build have: (fast|avx512) slow"):
         import_afresh(stub_directory, "stub_tok", GIGATOK_ISA="mmx")
 
 
