@@ -1,27 +1,12 @@
-/* Text arguments of the Python calls: str, bytes and buffers of bytes as UTF-8 in memory.
+/* str as UTF-8.
  *
- * ASCII str, bytes and buffers are used where they lie. Other str hold no UTF-8: it is made in scratch that goes away with
- * the call, not by PyUnicode_AsUTF8AndSize, which would leave a second copy of every text inside its str for good.
+ * ASCII str are used where they lie. Others hold no UTF-8: it is made in scratch that goes away with the call, not by
+ * PyUnicode_AsUTF8AndSize, which would leave a second copy of every text inside its str for good.
  */
 #ifndef GIGATOK_PYTEXT_H
 #define GIGATOK_PYTEXT_H
 
-#include "pyutf8.h"
-
 enum { PYGT_STACK_BYTES = 4096, PYGT_BLOCK_BYTES = 1 << 18 };
-
-/* What the generated package tells the extension at import (`configure` in pycall.h). */
-static struct {
-  Py_ssize_t n_added;     /* added tokens */
-  uint8_t *text_modes;    /* n_added modes: special tokens as text, the others match; NULL when n_added is 0 */
-  uint8_t *error_modes;   /* n_added modes: special tokens are an error, the others match */
-  int default_error;      /* special=None means "error" (rank files), not "match" */
-  int join_surrogates;    /* surrogates in a str go through UTF-16 (rank files), they are no error */
-  PyObject *encoded;      /* class Encoded(ids, offsets) */
-  PyObject *resolve;      /* special -> bytes of n_added modes */
-  PyObject *fail;         /* (status, text index or -1, offset, added token or -1, text or None) -> exception */
-  PyObject *as_ids;       /* anything of whole numbers -> C-contiguous uint32 array of one dimension */
-} pygt_state;
 
 /* Scratch for UTF-8 made from str: a first piece on the stack, then blocks. Pointers into it stay valid. */
 typedef struct pygt_block {
@@ -55,52 +40,123 @@ static void pygt_arena_free(pygt_arena *arena) {
   }
 }
 
-/* A buffer held until the call is over. Its own allocation, since a Py_buffer may point into itself. */
-typedef struct pygt_held {
-  struct pygt_held *next;
-  Py_buffer buffer;
-} pygt_held;
+/* The three widths of CPython's str. `out` has room for 2, 3 or 4 bytes a character (of width 1, 2, 4) and PYGT_SLACK more.
+ * Each function returns the end of what was written, or NULL at a surrogate. */
+enum { PYGT_SLACK = 64 };
 
-/* Inputs of one call: the scratch, the buffers held, and whether any text still needs its UTF-8 checked. */
-typedef struct {
-  pygt_arena arena;
-  pygt_held *held;
-  int unchecked;
-} pygt_inputs;
-
-static void pygt_inputs_open(pygt_inputs *in, uint8_t *stack, size_t stack_bytes) {
-  in->arena = (pygt_arena){stack, stack_bytes, NULL};
-  in->held = NULL;
-  in->unchecked = 0;
+/* One character. */
+static inline uint8_t *pygt_put(uint8_t *out, uint32_t c) {
+  if (c < 0x80) {
+    *out++ = (uint8_t)c;
+    return out;
+  }
+  if (c < 0x800) {
+    *out++ = (uint8_t)(0xC0 | c >> 6);
+  } else {
+    if (c < 0x10000) {
+      *out++ = (uint8_t)(0xE0 | c >> 12);
+    } else {
+      *out++ = (uint8_t)(0xF0 | c >> 18);
+      *out++ = (uint8_t)(0x80 | (c >> 12 & 0x3F));
+    }
+    *out++ = (uint8_t)(0x80 | (c >> 6 & 0x3F));
+  }
+  *out++ = (uint8_t)(0x80 | (c & 0x3F));
+  return out;
 }
 
-static void pygt_inputs_close(pygt_inputs *in) {
-  while (in->held) {
-    pygt_held *next = in->held->next;
-    PyBuffer_Release(&in->held->buffer);
-    PyMem_RawFree(in->held);
-    in->held = next;
+static uint8_t *pygt_utf8_from_ucs1(const Py_UCS1 *s, size_t n, uint8_t *out) {
+  size_t i = 0;
+  while (i < n) {
+    uint64_t eight;
+    if (n - i >= 8 && (memcpy(&eight, s + i, 8), !(eight & UINT64_C(0x8080808080808080)))) {
+      memcpy(out, &eight, 8);
+      out += 8, i += 8;
+    } else {
+      const size_t stop = n - i < 8 ? n : i + 8;
+      while (i < stop) out = pygt_put(out, s[i++]);
+    }
   }
-  pygt_arena_free(&in->arena);
+  return out;
 }
 
-/* Raise the exception that pygt_state.fail makes. Always -1. */
-static int pygt_raise(int status, Py_ssize_t index, Py_ssize_t offset, int added, PyObject *text) {
-  if (status == GT_NO_MEMORY) {
-    PyErr_NoMemory();
-    return -1;
+static uint8_t *pygt_utf8_from_ucs2(const Py_UCS2 *s, size_t n, uint8_t *out) {
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t c = s[i];
+    if ((c & 0xF800) == 0xD800) return NULL;
+    out = pygt_put(out, c);
   }
-  if (!pygt_state.fail) {
-    PyErr_SetString(PyExc_RuntimeError, "configure() has not been called");
-    return -1;
-  }
-  PyObject *error = PyObject_CallFunction(pygt_state.fail, "inniO", status, index, offset, added, text ? text : Py_None);
-  if (error) {
-    PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-    Py_DECREF(error);
-  }
-  return -1;
+  return out;
 }
+
+static uint8_t *pygt_utf8_from_ucs4(const Py_UCS4 *s, size_t n, uint8_t *out) {
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t c = s[i];
+    if ((c & 0xFFFFF800) == 0xD800) return NULL;
+    out = pygt_put(out, c);
+  }
+  return out;
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define PYGT_WIDE __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,popcnt,bmi2")))
+
+/* Sixteen characters at once: each lane gets the four bytes that its character could have, the last one in the high byte,
+ * and the bytes that are there are compressed together. Bytes that are not there are zero, and the last one always is. */
+PYGT_WIDE static inline __mmask16 pygt_store16(__m512i c, __mmask16 lanes, uint8_t **out) {
+  const __mmask16 two = _mm512_cmpge_epu32_mask(c, _mm512_set1_epi32(0x80));
+  const __mmask16 three = _mm512_cmpge_epu32_mask(c, _mm512_set1_epi32(0x800));
+  const __mmask16 four = _mm512_cmpge_epu32_mask(c, _mm512_set1_epi32(0x10000));
+  const __m512i six = _mm512_set1_epi32(0x3F);
+  __m512i v = _mm512_slli_epi32(_mm512_and_si512(c, six), 24);
+  v = _mm512_or_si512(v, _mm512_slli_epi32(_mm512_and_si512(_mm512_srli_epi32(c, 6), six), 16));
+  v = _mm512_or_si512(v, _mm512_slli_epi32(_mm512_and_si512(_mm512_srli_epi32(c, 12), six), 8));
+  v = _mm512_or_si512(v, _mm512_srli_epi32(c, 18));
+  __m512i marks = _mm512_mask_mov_epi32(_mm512_set1_epi32((int)0x80C00000), three, _mm512_set1_epi32((int)0x8080E000));
+  marks = _mm512_mask_mov_epi32(marks, four, _mm512_set1_epi32((int)0x808080F0));
+  v = _mm512_mask_or_epi32(_mm512_slli_epi32(c, 24), two, v, marks);
+  const __mmask64 valid = lanes == 0xFFFF ? ~UINT64_C(0) : _pdep_u64(lanes, UINT64_C(0x1111111111111111)) * 15;
+  const __mmask64 keep = (_mm512_test_epi8_mask(v, v) | UINT64_C(0x8888888888888888)) & valid;
+  _mm512_storeu_si512(*out, _mm512_maskz_compress_epi8(keep, v));
+  *out += __builtin_popcountll(keep);
+  const __m512i high = _mm512_and_si512(c, _mm512_set1_epi32((int)0xFFFFF800));
+  return _mm512_cmpeq_epi32_mask(high, _mm512_set1_epi32(0xD800)); /* surrogates */
+}
+
+/* width: 1, 2 or 4 bytes a character */
+PYGT_WIDE static uint8_t *pygt_utf8_wide(const void *text, int width, size_t n, uint8_t *out) {
+  const uint8_t *s = text;
+  __mmask16 surrogates = 0;
+  for (size_t i = 0; i < n; i += 16, s += 16 * width) {
+    const __mmask16 lanes = n - i >= 16 ? 0xFFFF : (__mmask16)((1u << (n - i)) - 1);
+    __m512i c;
+    if (width == 1) {
+      const __m128i bytes = _mm_maskz_loadu_epi8(lanes, s);
+      if (lanes == 0xFFFF && !_mm_movepi8_mask(bytes)) {
+        _mm_storeu_si128((__m128i *)out, bytes);
+        out += 16;
+        continue;
+      }
+      c = _mm512_cvtepu8_epi32(bytes);
+    } else if (width == 2) {
+      c = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(lanes, s));
+    } else {
+      c = _mm512_maskz_loadu_epi32(lanes, s);
+    }
+    surrogates |= pygt_store16(c, lanes, &out);
+  }
+  return surrogates ? NULL : out;
+}
+
+static int pygt_use_wide(void) { return strcmp(gt_isa(), "avx512") == 0; }
+#else
+static uint8_t *pygt_utf8_wide(const void *text, int width, size_t n, uint8_t *out) {
+  (void)text, (void)width, (void)n, (void)out;
+  return NULL;
+}
+static int pygt_use_wide(void) { return 0; }
+#endif
 
 /* UTF-8 of a str that is not ASCII, in the arena. 0; -1 with an exception; 1 at a surrogate. */
 static int pygt_transcode(pygt_arena *arena, PyObject *text, const uint8_t **data, size_t *length) {
@@ -121,85 +177,6 @@ static int pygt_transcode(pygt_arena *arena, PyObject *text, const uint8_t **dat
   *length = (size_t)(end - start);
   arena->at = end;
   arena->left -= *length;
-  return 0;
-}
-
-static int pygt_input_str(pygt_inputs *in, PyObject *text, Py_ssize_t index, int replace, const uint8_t **data,
-                          size_t *length) {
-#if PY_VERSION_HEX < 0x030C0000
-  if (PyUnicode_READY(text) < 0) return -1;
-#endif
-  if (PyUnicode_IS_ASCII(text)) {
-    *data = (const uint8_t *)PyUnicode_1BYTE_DATA(text);
-    *length = (size_t)PyUnicode_GET_LENGTH(text);
-    return 0;
-  }
-  int status = pygt_transcode(&in->arena, text, data, length);
-  if (status <= 0) return status;
-  if (!replace && !pygt_state.join_surrogates) return pygt_raise(GT_BAD_UTF8, index, -1, -1, text);
-  /* What tiktoken does: join surrogate pairs, turn lone ones into U+FFFD. */
-  PyObject *units = PyUnicode_AsEncodedString(text, "utf-16-le", "surrogatepass");
-  if (!units) return -1;
-  PyObject *joined = PyUnicode_DecodeUTF16(PyBytes_AS_STRING(units), PyBytes_GET_SIZE(units), "replace", &(int){-1});
-  Py_DECREF(units);
-  if (!joined) return -1;
-  status = pygt_transcode(&in->arena, joined, data, length);
-  Py_DECREF(joined);
-  return status;
-}
-
-/* Ill-formed parts become U+FFFD, as str(data, "utf-8", "replace") has it. */
-static int pygt_replace_bad(pygt_inputs *in, const uint8_t **data, size_t *length) {
-  PyObject *text = PyUnicode_DecodeUTF8((const char *)*data, (Py_ssize_t)*length, "replace");
-  if (!text) return -1;
-  int status = pygt_transcode(&in->arena, text, data, length);
-  Py_DECREF(text);
-  return status;
-}
-
-static int pygt_wrong_type(PyObject *text, Py_ssize_t index) {
-  char name[40] = "text";
-  if (index >= 0) PyOS_snprintf(name, sizeof name, "texts[%lld]", (long long)index);
-  PyErr_Format(PyExc_TypeError, "%s must be str, bytes or a one-dimensional C-contiguous buffer of bytes, not %.200s", name,
-               Py_TYPE(text)->tp_name);
-  return -1;
-}
-
-static int pygt_input_buffer(pygt_inputs *in, PyObject *text, Py_ssize_t index, const uint8_t **data, size_t *length) {
-  if (!PyObject_CheckBuffer(text)) return pygt_wrong_type(text, index);
-  pygt_held *held = PyMem_RawMalloc(sizeof *held);
-  if (!held) {
-    PyErr_NoMemory();
-    return -1;
-  }
-  Py_buffer *buffer = &held->buffer;
-  if (PyObject_GetBuffer(text, buffer, PyBUF_RECORDS_RO) < 0) {
-    PyMem_RawFree(held);
-    if (!PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
-    PyErr_Clear();
-    return pygt_wrong_type(text, index);
-  }
-  held->next = in->held;
-  in->held = held;
-  const char *format = buffer->format ? buffer->format : "B";
-  int bytes = buffer->itemsize == 1 && format[0] && !format[1] && strchr("Bbc", format[0]);
-  if (buffer->ndim > 1 || !bytes || !PyBuffer_IsContiguous(buffer, 'C')) return pygt_wrong_type(text, index);
-  *length = (size_t)buffer->len;
-  *data = buffer->len ? buffer->buf : (const uint8_t *)"";
-  return 0;
-}
-
-/* UTF-8 of any text. `index` is its place in a batch, or -1. 0, or -1 with an exception. */
-static int pygt_input(pygt_inputs *in, PyObject *text, Py_ssize_t index, int replace, const uint8_t **data, size_t *length) {
-  if (PyUnicode_Check(text)) return pygt_input_str(in, text, index, replace, data, length);
-  if (PyBytes_Check(text)) {
-    *data = (const uint8_t *)PyBytes_AS_STRING(text);
-    *length = (size_t)PyBytes_GET_SIZE(text);
-  } else if (pygt_input_buffer(in, text, index, data, length) < 0) {
-    return -1;
-  }
-  if (!replace) in->unchecked = 1;
-  else if (gt_validate_utf8(*data, *length) >= 0) return pygt_replace_bad(in, data, length);
   return 0;
 }
 
