@@ -7,7 +7,7 @@
  *
  *   n <= 3      by hand
  *   n <= 32     the keys of all pairs in an array, their minimum taken each step; tokens in a linked list. In gt_merge_many
- *               four words advance together, without branches: alone, each step waits for the one before.
+ *               six words advance together, without branches: alone, each step waits for the one before.
  *   longer      a tree of minima over the pairs: n log n, no recursion
  *
  * Figures, and what was tried and dropped: docs/merge.md. */
@@ -126,14 +126,6 @@ GT_INLINE void gt_lane_begin(gt_lane *lane, const uint8_t *p, size_t n, size_t s
   lane->token[n + 1] = 0;
   lane->next[n + 1] = (uint8_t)(n + 1); /* gt_lane_ids may step past the end */
   lane->count = n;
-}
-
-/* A lane with no word. */
-GT_INLINE void gt_lane_idle(gt_lane *lane, size_t size) {
-  for (size_t i = 0; i < size; i++) lane->key[i] = GT_KEY_NONE;
-  lane->token[0] = 0;
-  lane->next[0] = lane->previous[0] = 0;
-  lane->count = 0;
 }
 
 /* The lowest of `size` keys. As doubles positive numbers sort like their bits. The marker keeps them all normal (so that
@@ -317,19 +309,16 @@ typedef struct {
   uint32_t count;
 } gt_piece;
 
-#define GT_LANES 4
+#define GT_LANES 6
 
-/* Up to four words of 4 to `size` bytes; `which` are indices into `pieces`. */
+/* Up to GT_LANES words of 4 to `size` bytes; `which` are indices into `pieces`. */
 GT_INLINE void gt_merge_lanes(gt_piece *pieces, const uint8_t *which, size_t count, size_t size) {
   gt_lane lanes[GT_LANES];
-  for (size_t w = 0; w < GT_LANES; w++) {
-    if (w < count) gt_lane_begin(&lanes[w], pieces[which[w]].bytes, pieces[which[w]].length, size);
-    else gt_lane_idle(&lanes[w], size);
-  }
+  for (size_t w = 0; w < count; w++) gt_lane_begin(&lanes[w], pieces[which[w]].bytes, pieces[which[w]].length, size);
   uint64_t any;
   do {
     any = ~0ull;
-    for (size_t w = 0; w < GT_LANES; w++) {
+    for (size_t w = 0; w < count; w++) {
       const uint64_t best = gt_lane_best(&lanes[w], size);
       any = gt_min64(any, best);
       gt_lane_merge(&lanes[w], best);

@@ -90,7 +90,7 @@ def build_pair_table(order: MergeOrder) -> PairTable:
             f"{order.size} tokens with {len(left)} merges need entries of {total} bits, 64 are compiled", where="model.merges"
         )
     marker = total <= MARKER_BIT
-    marked = np.uint64(marker << MARKER_BIT)
+    marked = np.uint64(1 << MARKER_BIT if marker else 0)
 
     def token(ids: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
         return ((ids + 1) << (POSITION_BITS + base_bits) | bases[ids] << POSITION_BITS).astype(np.uint64)
