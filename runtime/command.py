@@ -43,9 +43,13 @@ def _parser(name: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m {name}", description=f"The tokenizer {name}.")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    encode = commands.add_parser("encode", help="text to ids", description="Write the ids of a text, one line a document.")
+    encode = commands.add_parser(
+        "encode", help="text to ids", description="Write the ids of a text, one line a document."
+    )
     _add_text_options(encode)
-    _add_output_options(encode, "npy: ids alone, with --separator also the offsets, as one .npz; u32: little-endian uint32")
+    _add_output_options(
+        encode, "npy: ids alone, with --separator also the offsets, as one .npz; u32: little-endian uint32"
+    )
     encode.set_defaults(run=_encode)
 
     count = commands.add_parser("count", help="number of ids", description="Write the number of ids of a text.")
@@ -62,13 +66,19 @@ def _parser(name: str) -> argparse.ArgumentParser:
 
 def _add_text_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="text in UTF-8; - for standard input")
-    parser.add_argument("--separator", type=_unescape, metavar="TEXT", help=r"what stands between documents (\n \t \0 \r \\ are read)")
+    parser.add_argument(
+        "--separator", type=_unescape, metavar="TEXT", help=r"what stands between documents (\n \t \0 \r \\ are read)"
+    )
     parser.add_argument("--threads", type=int, metavar="N", help="default: one a CPU")
     parser.add_argument("--add-special-tokens", action="store_true", help="with the post-processor's tokens")
     parser.add_argument(
-        "--special", choices=["match", "text", "error"], help="what special tokens in the text are; default: as in the reference"
+        "--special",
+        choices=["match", "text", "error"],
+        help="what special tokens in the text are; default: as in the reference",
     )
-    parser.add_argument("--errors", choices=["strict", "replace"], default="strict", help="what to do about ill-formed UTF-8")
+    parser.add_argument(
+        "--errors", choices=["strict", "replace"], default="strict", help="what to do about ill-formed UTF-8"
+    )
 
 
 def _add_output_options(parser: argparse.ArgumentParser, formats: str) -> None:

@@ -33,7 +33,9 @@ def resolve_modes(special: Special, manifest: Manifest) -> bytes:
         return _all_special(added, default)
     if isinstance(special, str):
         if special not in MODES:
-            raise ValueError(f"special must be one of {', '.join(map(repr, MODES))}, a set or a mapping of names, not {special!r}")
+            raise ValueError(
+                f"special must be one of {', '.join(map(repr, MODES))}, a set or a mapping of names, not {special!r}"
+            )
         return _all_special(added, special)
     if isinstance(special, Mapping):
         named = {name: _mode_number(mode, name) for name, mode in special.items()}

@@ -39,7 +39,12 @@ def as_bytes(buffer: Buffer, index: int | None = None) -> bytes:
         view = memoryview(cast(bytes, buffer))
     except (TypeError, BufferError):
         raise wrong_type(buffer, index) from None
-    if view.ndim > 1 or view.itemsize != 1 or view.format.lstrip("@=<>!") not in ("B", "b", "c") or not view.c_contiguous:
+    if (
+        view.ndim > 1
+        or view.itemsize != 1
+        or view.format.lstrip("@=<>!") not in ("B", "b", "c")
+        or not view.c_contiguous
+    ):
         raise wrong_type(buffer, index)
     return view.tobytes()
 

@@ -134,7 +134,12 @@ def added_tokens(subject: Subject, alphabet: texts.Alphabet, random: Random, clo
     contents = [token["content"] for token in subject.manifest["added_tokens"]]
     if not contents:
         return 0
-    modes: list[Any] = ["match", "text", {random.choice(contents)}, dict.fromkeys(random.choices(contents, k=2), "text")]
+    modes: list[Any] = [
+        "match",
+        "text",
+        {random.choice(contents)},
+        dict.fromkeys(random.choices(contents, k=2), "text"),
+    ]
     source = texts.added_token_texts(contents, alphabet, random)
     done = 0
     for number, batch in enumerate(clock.batches(source, 64)):
@@ -171,7 +176,9 @@ def other_calls(subject: Subject, alphabet: texts.Alphabet, random: Random, cloc
     while True:
         broken = bytearray(texts.random_text(alphabet, random, 200).encode())
         for _ in range(random.randint(0, 3)):
-            broken[random.randrange(len(broken))] = random.choice((0x80, 0xC0, 0xE0, 0xED, 0xF0, 0xF5, 0xFF, random.randrange(256)))
+            broken[random.randrange(len(broken))] = random.choice(
+                (0x80, 0xC0, 0xE0, 0xED, 0xF0, 0xF5, 0xFF, random.randrange(256))
+            )
         right = outcome(oracle.encode, broken, **options)
         subject.check_same("bytes", repr(bytes(broken)), right, native.encode, broken, **options)
         done += 1

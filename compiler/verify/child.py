@@ -25,7 +25,9 @@ def main(job_path: str) -> int:
         return 0
     subject = Subject(Path(job["directory"]), job["name"], Diary(job["diary"]))
     try:
-        cases = run_texts(subject, job["texts"], job["what"]) if job.get("texts") is not None else run_checks(subject, job)
+        cases = (
+            run_texts(subject, job["texts"], job["what"]) if job.get("texts") is not None else run_checks(subject, job)
+        )
     except Disagreement as error:
         print(json.dumps({"mismatch": asdict(error.mismatch)}))
         return 0

@@ -151,7 +151,7 @@ class _Expander:
             case "b" | "B":
                 word = format_set(CodeSet(property_ranges("\\w", self.ast.dialect)))
                 same = node.kind == "B"
-                first, second = (("=", "!") if same else ("!", "="))
+                first, second = ("=", "!") if same else ("!", "=")
                 return f"(?:(?<={word})(?{first}{word})|(?<!{word})(?{second}{word}))"
             case "G":
                 return r"\G"

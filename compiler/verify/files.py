@@ -38,5 +38,7 @@ def check_files(package_dir: Path, definition: TokenizerDefinition) -> int:
     }
     wrong = [name for name, same in equal.items() if not same]
     if wrong:
-        raise VerifyError(f"the package's files and the definition differ in: {', '.join(wrong)}", where=package_dir.name)
+        raise VerifyError(
+            f"the package's files and the definition differ in: {', '.join(wrong)}", where=package_dir.name
+        )
     return len(equal)

@@ -100,7 +100,9 @@ class Subject:
 
     def _blame_starts(self, text: str, isa: str) -> None:
         small = shrink(text, lambda t: self.starts(t, isa) != self.oracle.starts(t))
-        raise Disagreement(Mismatch("boundaries", isa, small, str(self.oracle.starts(small)), str(self.starts(small, isa))))
+        raise Disagreement(
+            Mismatch("boundaries", isa, small, str(self.oracle.starts(small)), str(self.starts(small, isa)))
+        )
 
     def check_ids(self, texts: Sequence[str], **options: Any) -> None:
         """Every kernel set gives the oracle's ids for all texts, and `count` their number."""
@@ -129,7 +131,9 @@ class Subject:
         expected, got = both(small)
         raise Disagreement(Mismatch("ids", isa, small, str(expected), str(got), options))
 
-    def check_same(self, check: str, text: str, expected: Any, call: Callable[..., Any], *args: Any, **options: Any) -> None:
+    def check_same(
+        self, check: str, text: str, expected: Any, call: Callable[..., Any], *args: Any, **options: Any
+    ) -> None:
         """`call(*args, **options)`, which concerns `text`, gives `expected` (see `outcome`); arrays are compared by value."""
         self.diary.note(check, text)
         got = outcome(call, *args, **options)

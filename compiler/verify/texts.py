@@ -30,7 +30,9 @@ def _representatives(ranges: Sequence[Range]) -> list[str]:
     found: list[str] = []
     low_end = 0
     for high_end in _UTF8_ENDS:
-        inside = [(max(low, low_end), min(high, high_end)) for low, high in ranges if low <= high_end and high >= low_end]
+        inside = [
+            (max(low, low_end), min(high, high_end)) for low, high in ranges if low <= high_end and high >= low_end
+        ]
         if inside:
             typical = next((c for c in _TYPICAL if any(low <= ord(c) <= high for low, high in inside)), None)
             points = [c for low, high in inside[:40] for c in range(low, min(high, low + 40) + 1)]
@@ -142,8 +144,21 @@ def added_token_texts(contents: Sequence[str], alphabet: Alphabet, random: Rando
 
 def marked_text(alphabet: Alphabet, random: Random, length: int) -> str:
     """Letters with combining marks and Hangul parts, for normalizers."""
-    marks = [chr(c) for c in (*range(0x300, 0x345), 0x323, 0x327, 0x345, 0x5B0, 0x5B4, 0x64B, 0x651, 0xE38, 0x3099, 0x302E)]
+    marks = [
+        chr(c) for c in (*range(0x300, 0x345), 0x323, 0x327, 0x345, 0x5B0, 0x5B4, 0x64B, 0x651, 0xE38, 0x3099, 0x302E)
+    ]
     hangul = [chr(c) for c in (0x1100, 0x1112, 0x1161, 0x1175, 0x11A8, 0x11C2, 0xAC00, 0xAC01, 0xD7A3)]
-    bases = [*"aeiouAcnY", "é", "ǭ", "が", "は", "\u0958", "\u212b", "\u2126", "\u1e9b", *(c for tag in alphabet for c in tag)]
+    bases = [
+        *"aeiouAcnY",
+        "é",
+        "ǭ",
+        "が",
+        "は",
+        "\u0958",
+        "\u212b",
+        "\u2126",
+        "\u1e9b",
+        *(c for tag in alphabet for c in tag),
+    ]
     pools = (bases, bases, marks, marks, hangul)
     return "".join(random.choice(random.choice(pools)) for _ in range(length))

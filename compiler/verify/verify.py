@@ -98,11 +98,15 @@ def _crash_error(job: dict[str, Any], folder: Path, ended: _Ended) -> VerifyErro
     """The error for a child that crashed, hung, or raised; a crash is narrowed down to one text."""
     if ended.status > 0:
         reason = ended.stderr.strip().splitlines()[-15:]
-        return VerifyError("the check of the compiled module failed:\n  " + "\n  ".join(reason), where=job["name"], hint=_HINT)
+        return VerifyError(
+            "the check of the compiled module failed:\n  " + "\n  ".join(reason), where=job["name"], hint=_HINT
+        )
     text = ended.text if ended.timed_out else _crashing_text(job, folder, ended)
     did = "does not return" if ended.timed_out else f"crashes ({signal.Signals(-ended.status).name})"
     shown = ascii(text) if len(text) <= 300 else f"{text[:300]!a}... ({len(text)} characters)"
-    return VerifyError(f"the compiled module {did} in {ended.what or 'loading'}: {shown}", where=job["name"], hint=_HINT)
+    return VerifyError(
+        f"the compiled module {did} in {ended.what or 'loading'}: {shown}", where=job["name"], hint=_HINT
+    )
 
 
 def _crashing_text(job: dict[str, Any], folder: Path, ended: _Ended) -> str:

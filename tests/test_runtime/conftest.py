@@ -90,7 +90,9 @@ def build_stub() -> Callable[..., Path]:
     def build(package: Path, *flags: str) -> Path:
         sources = {"module.c": core, **headers}
         warnings = ("-Werror", "-Wconversion", "-Wno-sign-conversion")
-        return build_module(sources, package, f"{package.name}._native", declarations(), extra_flags=(*warnings, *flags))
+        return build_module(
+            sources, package, f"{package.name}._native", declarations(), extra_flags=(*warnings, *flags)
+        )
 
     return build
 

@@ -31,7 +31,9 @@ MakeEngine = Callable[[TokenizerDefinition], RegexEngine]
 few = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 EDGY = list("aabBsSltdrvemZ'19 \t\n\r.,!?/-_$中文かтÉéßſKʕ٣½Ⅷ\u0301\u200b\u200d\u00a0\u0085\u3000\u2028\ufeff😀𝐀")
-edgy_text = st.lists(st.sampled_from([*EDGY, "'ll", "'S", "\r\n", "   ", "123456", "words", "\U000ac517"]), max_size=24).map("".join)
+edgy_text = st.lists(
+    st.sampled_from([*EDGY, "'ll", "'S", "\r\n", "   ", "123456", "words", "\U000ac517"]), max_size=24
+).map("".join)
 any_text = st.text(max_size=30) | edgy_text
 
 
@@ -44,7 +46,9 @@ def pieces(split: Splitter, text: str) -> Pieces:
 
 
 def reference_pieces(pattern: str, behavior: str, invert: bool, text: str) -> Pieces:
-    name = {"MergedWithPrevious": "merged_with_previous", "MergedWithNext": "merged_with_next"}.get(behavior, behavior.lower())
+    name = {"MergedWithPrevious": "merged_with_previous", "MergedWithNext": "merged_with_next"}.get(
+        behavior, behavior.lower()
+    )
     split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), name, invert)
     return [text[start:end] for _, (start, end) in split.pre_tokenize_str(text)]
 
@@ -86,7 +90,9 @@ PATTERNS = [
 def test_patterns_split_as_oniguruma_does(pattern: str, text: str) -> None:
     for behavior in BEHAVIORS:
         for invert in (False, True):
-            assert pieces(splitter_cached(pattern, behavior, invert), text) == reference_pieces(pattern, behavior, invert, text)
+            assert pieces(splitter_cached(pattern, behavior, invert), text) == reference_pieces(
+                pattern, behavior, invert, text
+            )
 
 
 _splitters: dict[tuple[str, str, bool], Splitter] = {}
@@ -238,7 +244,8 @@ def test_added_tokens_match_as_in_the_reference(
 
 
 @pytest.mark.parametrize(
-    "name", ["added-empty-content", "added-overlap-two-passes", "added-single-word", "added-id-disorder", "added-normalized"]
+    "name",
+    ["added-empty-content", "added-overlap-two-passes", "added-single-word", "added-id-disorder", "added-normalized"],
 )
 def test_known_hard_added_tokens(
     shared: Any,
@@ -263,7 +270,9 @@ def test_a_token_over_two_others_is_found_first(
     regex_engine: MakeEngine,
 ) -> None:
     flags = dict.fromkeys(FLAGS, False)
-    made = toy_definition({"added_tokens": [{"id": 300 + i, "content": c, **flags} for i, c in enumerate(["x", "xyz", "yz"])]})
+    made = toy_definition(
+        {"added_tokens": [{"id": 300 + i, "content": c, **flags} for i, c in enumerate(["x", "xyz", "yz"])]}
+    )
     engine = regex_engine(read_definition_dict(made))
     assert engine.encode("xyzyzx").tolist() == [257, 258, 120]  # x is byte 120 of the vocabulary
 
@@ -292,11 +301,15 @@ def test_models_give_the_reference_ids(model: tuple[str, RegexEngine, Any], text
         assert engine.encode(text, add_special_tokens=add).tolist() == ids
         for skip in (False, True):
             assert engine.decode(ids, skip) == reference.decode(ids, skip_special_tokens=skip)
-    assert engine.encode_batch([text, "", text]).ids.tolist() == 2 * reference.encode(text, add_special_tokens=False).ids
+    assert (
+        engine.encode_batch([text, "", text]).ids.tolist() == 2 * reference.encode(text, add_special_tokens=False).ids
+    )
 
 
 @pytest.mark.parametrize("corpus", ["english", "zh", "code", "hi", "emoji", "mixed"])
-def test_models_give_the_reference_ids_on_real_text(model: tuple[str, RegexEngine, Any], shared: Any, corpus: str) -> None:
+def test_models_give_the_reference_ids_on_real_text(
+    model: tuple[str, RegexEngine, Any], shared: Any, corpus: str
+) -> None:
     _, engine, reference = model
     text = shared.corpus(corpus)[:60_000].decode("utf-8", "ignore")
     assert engine.encode(text).tolist() == reference.encode(text, add_special_tokens=False).ids
@@ -380,7 +393,9 @@ def cl100k(shared: Any, regex_engine: MakeEngine) -> tuple[RegexEngine, Any]:
     definition = read_definition(str(shared.model_file("cl100k_base")), grammar=grammar)
     assert grammar.pattern == meta["pat_str"]
     ranks = {token: i for i, token in enumerate(definition.model.tokens) if token is not None}
-    encoding = tiktoken.Encoding("cl100k", pat_str=meta["pat_str"], mergeable_ranks=ranks, special_tokens=meta["special_tokens"])
+    encoding = tiktoken.Encoding(
+        "cl100k", pat_str=meta["pat_str"], mergeable_ranks=ranks, special_tokens=meta["special_tokens"]
+    )
     return regex_engine(definition), encoding
 
 

@@ -20,7 +20,18 @@ from gigatok_runtime import Encoded, InvalidUtf8Error, SpecialTokenError, Surrog
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-TEXTS = ["", "a", "Hello world", "naïve", "日本語のテキスト", "😀 mixed é 中 x", "a" * 5000, "中" * 3000, "é" * 3000, "😀" * 2000]
+TEXTS = [
+    "",
+    "a",
+    "Hello world",
+    "naïve",
+    "日本語のテキスト",
+    "😀 mixed é 中 x",
+    "a" * 5000,
+    "中" * 3000,
+    "é" * 3000,
+    "😀" * 2000,
+]
 relaxed = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 
 
@@ -39,7 +50,10 @@ def test_encode_gives_ids_of_every_kind_of_str(either: ModuleType, text: str) ->
 
 
 @relaxed
-@given(text=st.text() | st.text(st.sampled_from("a\0\x7fé\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff"), max_size=200))
+@given(
+    text=st.text()
+    | st.text(st.sampled_from("a\0\x7fé\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff"), max_size=200)
+)
 def test_every_width_of_str_becomes_utf8(stub: ModuleType, text: str) -> None:
     engine = stub._module.engine
     for isa in engine.isas:
@@ -249,7 +263,8 @@ def test_iterators_may_fail(either: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("threads", "error"), [(0, ValueError), (-1, ValueError), (-(10**30), ValueError), ("2", TypeError), (1.5, TypeError)]
+    ("threads", "error"),
+    [(0, ValueError), (-1, ValueError), (-(10**30), ValueError), ("2", TypeError), (1.5, TypeError)],
 )
 def test_threads_that_make_no_sense(either: ModuleType, threads: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="threads must be"):

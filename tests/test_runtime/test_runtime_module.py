@@ -55,7 +55,9 @@ def test_tokenizer_calls_are_the_module_calls(either: ModuleType) -> None:
     text = "a<|end|>é"
     assert tokenizer.encode(text, special="text").tolist() == either.encode(text, special="text").tolist()
     assert tokenizer.encode_batch([text], 1, add_special_tokens=True).ids.tolist() == [256, 97, 256, 195, 169]
-    assert tokenizer.count(text) == 4 and tokenizer.decode([97, 256], True) == "a" and tokenizer.decode_bytes([97]) == b"a"
+    assert (
+        tokenizer.count(text) == 4 and tokenizer.decode([97, 256], True) == "a" and tokenizer.decode_bytes([97]) == b"a"
+    )
     parts = tokenizer.encode_separated(b"a|bc||d|", "|")
     assert parts.ids.tolist() == [97, 98, 99, 100] and parts.offsets.tolist() == [0, 1, 3, 3, 4]
 
@@ -73,7 +75,9 @@ def test_engine_and_kernels_are_chosen_by_environment(stub_directory: Path, impo
     assert (regex.engine, regex.isa) == ("regex", "regex")
     with pytest.raises(ValueError, match="GIGATOK_ENGINE is 'turbo'; it must be 'native' or 'regex'"):
         import_afresh(stub_directory, "stub_tok", GIGATOK_ENGINE="turbo")
-    with pytest.raises(ValueError, match=r"GIGATOK_ISA: no kernel set 'mmx' here; this CPU and build have: (fast|avx512) slow"):
+    with pytest.raises(
+        ValueError, match=r"GIGATOK_ISA: no kernel set 'mmx' here; this CPU and build have: (fast|avx512) slow"
+    ):
         import_afresh(stub_directory, "stub_tok", GIGATOK_ISA="mmx")
 
 
@@ -83,7 +87,9 @@ def test_a_package_without_a_library(stub_directory: Path, tmp_path: Path, impor
     for file in (stub_directory / "stub_tok").iterdir():
         if file.is_file() and not file.name.startswith("_native"):
             (package / file.name).write_bytes(file.read_bytes())
-    with pytest.raises(ImportError, match=r"stub_tok has no library for this Python and platform: none of _native.*regex engine"):
+    with pytest.raises(
+        ImportError, match=r"stub_tok has no library for this Python and platform: none of _native.*regex engine"
+    ):
         import_afresh(tmp_path, "stub_tok")
     assert import_afresh(tmp_path, "stub_tok", GIGATOK_ENGINE="regex").encode("a").tolist() == [97]
     (package / "manifest.json").write_text('{"gigatok": 99}')
@@ -93,7 +99,12 @@ def test_a_package_without_a_library(stub_directory: Path, tmp_path: Path, impor
 
 def run_python(code: str, directory: Path, **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=directory, env=os.environ | environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        cwd=directory,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout.strip()
 

@@ -61,7 +61,10 @@ def test_short_strings_begin_with_the_shortest() -> None:
 
 
 def test_shrink_finds_a_smallest_text() -> None:
-    assert shrink("xx" * 50 + "a" + "y" * 77 + "b" + "zz", lambda t: "a" in t and "b" in t and t.index("a") < t.index("b")) == "ab"
+    assert (
+        shrink("xx" * 50 + "a" + "y" * 77 + "b" + "zz", lambda t: "a" in t and "b" in t and t.index("a") < t.index("b"))
+        == "ab"
+    )
     assert shrink("abc", lambda t: len(t) >= 2) in ("ab", "bc", "ac")
 
 
@@ -84,9 +87,7 @@ FaultyPackage = Callable[[str], Path]
 
 
 @pytest.fixture(scope="module")
-def faulty(
-    tmp_path_factory: Any, stub_directory: Path, build_stub: Callable[..., Path]
-) -> FaultyPackage:
+def faulty(tmp_path_factory: Any, stub_directory: Path, build_stub: Callable[..., Path]) -> FaultyPackage:
     def make(flag: str) -> Path:
         package = Path(tmp_path_factory.mktemp("faulty")) / "stub_tok"
         package.mkdir()
@@ -114,7 +115,10 @@ def test_a_lost_boundary_is_shown_on_a_small_text(
 def test_a_wrong_id_is_shown_on_a_small_text(
     faulty: FaultyPackage, stub_definition: TokenizerDefinition, program: Any
 ) -> None:
-    with pytest.raises(VerifyError, match=r"ids \((fast|avx512), special='match'.*\) of 'aq'\n  right  \[97, 113\]\n  got    \[97, 114\]"):
+    with pytest.raises(
+        VerifyError,
+        match=r"ids \((fast|avx512), special='match'.*\) of 'aq'\n  right  \[97, 113\]\n  got    \[97, 114\]",
+    ):
         verify_module(faulty("-DWRONG_ID"), stub_definition, [program], budget_seconds=1.0)
 
 
