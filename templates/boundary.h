@@ -1,33 +1,18 @@
 /* What the boundary kernels of all ISAs share: tags of non-ASCII characters, and the state at a chunk's end. */
 
-#define GT_CHUNK 4096 /* bytes; its symbols stay in the first-level cache */
 #define GT_RIGHT_UNKNOWN 255
-#define GT_TAIL (8 + GT_CHUNK + 64)
 
 /* 0..63, for positions of set bits. */
 static const uint8_t gt_iota[64] __attribute__((aligned(64), unused)) = {
   0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
   32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
 
-/* Tag of the non-ASCII character at p: the table is cut in blocks of 64 code points (all but the last six bits), equal
- * blocks are stored once. Up to 3 bytes past the character are read. */
+/* Tag of the non-ASCII character at p; equal blocks are stored once. Up to 3 bytes past the character are read. */
 GT_INLINE uint8_t gt_wide_tag(const uint8_t *p) {
-  const uint32_t w = gt_load32(p);
-  uint32_t block, low;
-  if ((w & 0xFF) < 0xE0) {
-    block = w & 0x1F;
-    low = w >> 8 & 0x3F;
-  } else if ((w & 0xFF) < 0xF0) {
-    block = (w & 0x0F) << 6 | (w >> 8 & 0x3F);
-    low = w >> 16 & 0x3F;
-  } else {
-    block = (w & 0x07) << 12 | (w >> 8 & 0x3F) << 6 | (w >> 16 & 0x3F);
-    low = w >> 24 & 0x3F;
-  }
+  uint32_t low;
+  const uint32_t block = gt_code_point_block(p, &low);
   return gt_tag_blocks[64u * gt_tag_block_of[block] + low];
 }
-
-GT_INLINE uint8_t gt_tag_at(const uint8_t *p) { return *p < 0x80 ? gt_ascii_tags[*p] : gt_wide_tag(p); }
 
 /* Write the tag of every non-ASCII character of the block at p over all its bytes: painted[8 + i] for byte i. The first
  * character may begin before the block. Four bytes are written for each, in order, so that each is cut by the next one;
@@ -49,12 +34,7 @@ GT_INLINE void gt_paint_tags(const uint8_t *p, uint64_t leads, uint64_t continua
  *
  * They depend on the text after it, usually on a character or two: maps from "state after what was read" to "state at p"
  * are composed until the map is constant. A run (a megabyte of spaces) can postpone that for long, so the way back notes
- * the state at each of the following chunk ends, and the whole stays linear. */
-typedef struct {
-  const uint8_t *first; /* states[i] holds at first + i * GT_CHUNK */
-  size_t count, capacity;
-  uint8_t *states;
-} gt_right_memo;
+ * the state at each of the following chunk ends (gt_right_memo), and the whole stays linear. */
 
 GT_INLINE const uint8_t *gt_next_character(const uint8_t *p, const uint8_t *end) {
   do p++; while (p < end && (*p & 0xC0) == 0x80);

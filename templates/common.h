@@ -23,4 +23,30 @@ GT_INLINE unsigned gt_sequence_length(uint8_t lead) {
   return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
+/* The non-ASCII character at p: all but the last six bits of its code point, which go through *low. Tables over code
+ * points are cut in blocks of 64 that way. Reads 4 bytes. */
+GT_INLINE uint32_t gt_code_point_block(const uint8_t *p, uint32_t *low) {
+  const uint32_t w = gt_load32(p);
+  if ((w & 0xFF) < 0xE0) {
+    *low = w >> 8 & 0x3F;
+    return w & 0x1F;
+  }
+  if ((w & 0xFF) < 0xF0) {
+    *low = w >> 16 & 0x3F;
+    return (w & 0x0F) << 6 | (w >> 8 & 0x3F);
+  }
+  *low = w >> 24 & 0x3F;
+  return (w & 0x07) << 12 | (w >> 8 & 0x3F) << 6 | (w >> 16 & 0x3F);
+}
+
+#define GT_CHUNK 4096 /* bytes that one pass of a kernel takes; their masks and pieces stay in the nearest caches */
+#define GT_TAIL (8 + GT_CHUNK + 64)
+
+/* States that a scan has worked out ahead (see boundary.h). */
+typedef struct {
+  const uint8_t *first; /* states[i] holds at first + i * GT_CHUNK */
+  size_t count, capacity;
+  uint8_t *states;
+} gt_right_memo;
+
 #endif

@@ -204,6 +204,11 @@ typedef struct {
   unsigned top; /* level[top] is the root */
 } gt_tree;
 
+typedef struct {
+  uint64_t token;
+  uint32_t next, previous;
+} gt_symbol;
+
 GT_INLINE uint64_t gt_min8(const uint64_t *k) {
   return gt_min64(gt_min64(gt_min64(k[0], k[1]), gt_min64(k[2], k[3])), gt_min64(gt_min64(k[4], k[5]), gt_min64(k[6], k[7])));
 }
@@ -236,8 +241,7 @@ static size_t gt_merge_long(const uint8_t *p, size_t n, uint32_t *out, gt_scratc
   }
   uint64_t *const memory = gt_scratch_reserve(scratch, keys * 8 + n * 16);
   if (!memory) return SIZE_MAX;
-  uint64_t *const token = memory + keys;
-  uint32_t *const next = (uint32_t *)(token + n), *const previous = next + n;
+  gt_symbol *const symbol = (gt_symbol *)(memory + keys);
   tree.level[0] = memory;
   for (unsigned l = 0; l < tree.top; l++) tree.level[l + 1] = tree.level[l] + sizes[l];
 
@@ -245,14 +249,12 @@ static size_t gt_merge_long(const uint8_t *p, size_t n, uint32_t *out, gt_scratc
   for (size_t i = 0; i < n; i++) {
     const uint64_t atom = gt_merge_atoms[p[i]];
     if (!atom) continue;
-    token[count] = atom;
-    previous[count] = (uint32_t)count - 1;
-    next[count] = (uint32_t)count + 1;
+    symbol[count] = (gt_symbol){atom, (uint32_t)count + 1, (uint32_t)count - 1};
     count++;
   }
   const size_t symbols = count; /* `symbols` as a neighbour means the end */
   for (size_t i = 0; i < sizes[0]; i++) {
-    tree.level[0][i] = i + 1 < symbols ? gt_tree_key(token[i], token[i + 1], i) : ~0ull;
+    tree.level[0][i] = i + 1 < symbols ? gt_tree_key(symbol[i].token, symbol[i + 1].token, i) : ~0ull;
   }
   for (unsigned l = 0; l < tree.top; l++) {
     for (size_t i = 0; i < sizes[l + 1]; i++) tree.level[l + 1][i] = i < sizes[l] / 8 ? gt_min8(tree.level[l] + 8 * i) : ~0ull;
@@ -260,19 +262,26 @@ static size_t gt_merge_long(const uint8_t *p, size_t n, uint32_t *out, gt_scratc
   for (;;) {
     const uint64_t best = tree.level[tree.top][0];
     if (best == ~0ull) break;
-    const size_t at = (uint32_t)best, gone = next[at], after = next[gone];
-    const uint64_t merged = gt_pair_key(token[at], token[gone]) & GT_TOKEN_MASK;
-    token[at] = merged;
-    next[at] = (uint32_t)after;
-    if (after < symbols) previous[after] = (uint32_t)at;
+    const size_t at = (uint32_t)best, gone = symbol[at].next, after = symbol[gone].next;
+    const uint64_t merged = gt_pair_key(symbol[at].token, symbol[gone].token) & GT_TOKEN_MASK;
+    symbol[at].token = merged;
+    symbol[at].next = (uint32_t)after;
     gt_tree_set(&tree, gone, ~0ull);
-    gt_tree_set(&tree, at, after < symbols ? gt_tree_key(merged, token[after], at) : ~0ull);
-    if (at > 0) gt_tree_set(&tree, previous[at], gt_tree_key(token[previous[at]], merged, previous[at]));
+    if (after < symbols) {
+      symbol[after].previous = (uint32_t)at;
+      gt_tree_set(&tree, at, gt_tree_key(merged, symbol[after].token, at));
+    } else {
+      gt_tree_set(&tree, at, ~0ull);
+    }
+    if (at > 0) {
+      const size_t before = symbol[at].previous;
+      gt_tree_set(&tree, before, gt_tree_key(symbol[before].token, merged, before));
+    }
     count--;
   }
   for (size_t i = 0, at = 0; i < count; i++) {
-    out[i] = gt_token_id_of(token[at]);
-    at = next[at];
+    out[i] = gt_token_id_of(symbol[at].token);
+    at = symbol[at].next;
   }
   return count;
 }

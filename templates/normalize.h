@@ -12,7 +12,7 @@
  * Text is well-formed UTF-8. Nothing outside [p, p + n) is read even when it is not.
  *
  * Tables (compiler/normalizer/tables.py): gt_nfc_blocks, gt_nfc_flags, gt_nfc_split_blocks, gt_nfc_split_index, gt_nfc_splits,
- * gt_nfc_pairs, gt_nfc_finder; GT_NFC_PAIR_SLOTS_LOG2.
+ * gt_nfc_pairs, gt_nfc_finder, gt_nfc_leads; GT_NFC_PAIR_SLOTS_LOG2.
  */
 #ifndef GT_NORMALIZE_H
 #define GT_NORMALIZE_H
@@ -108,151 +108,220 @@ static int gt_nfc_may_compose(const uint8_t *begin, const uint8_t *p, const uint
   return 0;
 }
 
-#if GT_X86
-/* How far from p every character is surely inert: up to the first that may not be, or to within 66 bytes of the end (the
- * result may then lie inside a character, which is inert). See nfc_finder in compiler/normalizer/tables.py. */
-#define GT_NFC_LOOK(group, byte, nibble) \
-  _mm_loadu_si128((const __m128i *)(const void *)(gt_nfc_finder + (((group)*3 + (byte)) * 2 + (nibble)) * 16))
-
-__attribute__((target("avx2"))) static size_t gt_nfc_inert_avx2(const uint8_t *p, size_t n) {
-  const __m256i half = _mm256_set1_epi8(0x0F);
-  __m256i look[12];
-  for (int i = 0; i < 12; i++) look[i] = _mm256_broadcastsi128_si256(GT_NFC_LOOK(i / 6, i % 6 / 2, i % 2));
-  size_t i = 0;
-  while (n - i >= 34) {
-    __m256i a = _mm256_loadu_si256((const __m256i *)(p + i));
-    if (!_mm256_movemask_epi8(a)) {
-      i += 32;
-      while (n - i >= 128) {
-        __m256i ab = _mm256_or_si256(_mm256_loadu_si256((const __m256i *)(p + i)),
-                                     _mm256_loadu_si256((const __m256i *)(p + i + 32)));
-        __m256i cd = _mm256_or_si256(_mm256_loadu_si256((const __m256i *)(p + i + 64)),
-                                     _mm256_loadu_si256((const __m256i *)(p + i + 96)));
-        if (_mm256_movemask_epi8(_mm256_or_si256(ab, cd))) break;
-        i += 128;
-      }
-      continue;
-    }
-    __m256i b = _mm256_loadu_si256((const __m256i *)(p + i + 1)), c = _mm256_loadu_si256((const __m256i *)(p + i + 2));
-    __m256i a_low = _mm256_and_si256(a, half), a_high = _mm256_and_si256(_mm256_srli_epi16(a, 4), half);
-    __m256i b_low = _mm256_and_si256(b, half), b_high = _mm256_and_si256(_mm256_srli_epi16(b, 4), half);
-    __m256i c_low = _mm256_and_si256(c, half), c_high = _mm256_and_si256(_mm256_srli_epi16(c, 4), half);
-#define GT_NFC_GROUP(g)                                                                                            \
-  _mm256_and_si256(                                                                                                \
-      _mm256_and_si256(_mm256_and_si256(_mm256_shuffle_epi8(look[g], a_low), _mm256_shuffle_epi8(look[g + 1], a_high)),     \
-                       _mm256_and_si256(_mm256_shuffle_epi8(look[g + 2], b_low), _mm256_shuffle_epi8(look[g + 3], b_high))), \
-      _mm256_and_si256(_mm256_shuffle_epi8(look[g + 4], c_low), _mm256_shuffle_epi8(look[g + 5], c_high)))
-    __m256i found = _mm256_or_si256(GT_NFC_GROUP(0), GT_NFC_GROUP(6));
-#undef GT_NFC_GROUP
-    uint32_t none = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(found, _mm256_setzero_si256()));
-    if (~none) return i + (unsigned)__builtin_ctz(~none);
-    i += 32;
-  }
-  return i;
+/* Does the character with these flags, at p, make it uncertain that the text is in NFC? `last` is the class of the mark before
+ * it, 0 after a starter. */
+GT_NOINLINE int gt_nfc_is_issue(const uint8_t *begin, const uint8_t *p, const uint8_t *end, unsigned flags, unsigned last) {
+  unsigned rank = flags & GT_NFC_CLASS, length;
+  if (flags & GT_NFC_NO || (rank && rank < last)) return 1;
+  if (!(flags & GT_NFC_MAYBE) || (last && rank <= last)) return 0; /* the second: blocked */
+  return gt_nfc_may_compose(begin, p, end, gt_nfc_decode(p, end, &length));
 }
 
-__attribute__((target("avx512f,avx512bw"))) static size_t gt_nfc_inert_avx512(const uint8_t *p, size_t n) {
-  const __m512i half = _mm512_set1_epi8(0x0F);
-  __m512i look[12];
-  for (int i = 0; i < 12; i++) look[i] = _mm512_broadcast_i32x4(GT_NFC_LOOK(i / 6, i % 6 / 2, i % 2));
-  size_t i = 0;
-  while (n - i >= 66) {
-    __m512i a = _mm512_loadu_si512(p + i);
-    if (!_mm512_movepi8_mask(a)) {
-      i += 64;
-      while (n - i >= 256) {
-        __m512i ab = _mm512_or_si512(_mm512_loadu_si512(p + i), _mm512_loadu_si512(p + i + 64));
-        __m512i cd = _mm512_or_si512(_mm512_loadu_si512(p + i + 128), _mm512_loadu_si512(p + i + 192));
-        if (_mm512_movepi8_mask(_mm512_or_si512(ab, cd))) break;
-        i += 256;
+/* Where a scan is. `last` is the class of the character that ends at `known`, if it has one; all else before is settled. */
+typedef struct {
+  const uint8_t *begin, *end, *known;
+  unsigned last;
+} gt_nfc_scan;
+
+/* Look at the character at p; 1 when it is an issue. Characters between scan->known and p are inert. */
+GT_INLINE int gt_nfc_look(gt_nfc_scan *scan, const uint8_t *p) {
+  unsigned length, block, trail;
+  if (GT_LIKELY(scan->end - p >= 4 && *p < 0xF0)) {
+    if (*p >= 0xE0) {
+      block = (*p & 0x0Fu) << 6 | (p[1] & 0x3F);
+      trail = p[2];
+      length = 3;
+    } else if (*p >= 0x80) {
+      block = *p & 0x1F;
+      trail = p[1];
+      length = 2;
+    } else {
+      return 0;
+    }
+  } else {
+    uint32_t c = gt_nfc_decode(p, scan->end, &length);
+    block = c >> 6;
+    trail = c;
+  }
+  unsigned flags = gt_nfc_flags[(size_t)gt_nfc_blocks[block] * 64 + (trail & 63)], rank = flags & GT_NFC_CLASS;
+  unsigned last = p == scan->known ? scan->last : 0;
+  if (GT_UNLIKELY((flags > GT_NFC_CLASS) | ((rank != 0) & (rank < last))) &&
+      gt_nfc_is_issue(scan->begin, p, scan->end, flags, last))
+    return 1;
+  scan->known = p + length;
+  scan->last = rank;
+  return 0;
+}
+
+/* Look at every character that begins in [p, stop), p being where one begins; the issue or NULL. Branches only on how long
+ * characters are, since marks come in no pattern that a processor could learn. */
+static const uint8_t *gt_nfc_look_all(gt_nfc_scan *scan, const uint8_t *p, const uint8_t *stop) {
+  const uint8_t *whole = scan->end - p < 4 ? p : stop < scan->end - 3 ? stop : scan->end - 3;
+  unsigned last = p == scan->known ? scan->last : 0;
+  while (p < whole) { /* a character that begins here is all there */
+    unsigned length, block, trail;
+    if (*p < 0x80) {
+      p++;
+      last = 0;
+      continue;
+    }
+    if (*p < 0xE0) {
+      block = *p & 0x1F;
+      trail = p[1];
+      length = 2;
+    } else if (*p < 0xF0) {
+      block = (*p & 0x0Fu) << 6 | (p[1] & 0x3F);
+      trail = p[2];
+      length = 3;
+    } else {
+      uint32_t c = gt_nfc_decode(p, scan->end, &length);
+      block = c >> 6;
+      trail = c;
+    }
+    unsigned flags = gt_nfc_flags[(size_t)gt_nfc_blocks[block] * 64 + (trail & 63)], rank = flags & GT_NFC_CLASS;
+    if (GT_UNLIKELY((flags > GT_NFC_CLASS) | ((rank != 0) & (rank < last))) &&
+        gt_nfc_is_issue(scan->begin, p, scan->end, flags, last))
+      return p;
+    p += length;
+    last = rank;
+  }
+  scan->known = p;
+  scan->last = last;
+  for (; p < stop; p = scan->known > p ? scan->known : p + 1) /* the last bytes of the text */
+    if (gt_nfc_look(scan, p)) return p;
+  return NULL;
+}
+
+/* From scan.known, which begins a character, to the first issue or NULL: eight bytes at a time while they lead only inert
+ * characters (trail bytes included), ASCII faster, else a character at a time. */
+static const uint8_t *gt_nfc_issue_portable(gt_nfc_scan scan) {
+  const uint8_t *p = scan.known, *end = scan.end, *lead = gt_nfc_leads;
+  ptrdiff_t patience = 32; /* how far to look at every character before stretches are tried again */
+  while (p < end) {
+    const uint8_t *from = p;
+    if (*p < 0x80) p += gt_ascii_steps(p, end);
+    while (end - p >= 8 && !(lead[p[0]] | lead[p[1]] | lead[p[2]] | lead[p[3]] | lead[p[4]] | lead[p[5]] | lead[p[6]] | lead[p[7]])) {
+      p += 8;
+      if (end - p >= 8 && !(gt_load64(p) & GT_HIGH_BITS)) p += gt_ascii_steps(p, end);
+    }
+    patience = p - from >= 24 ? 32 : patience < 512 ? patience * 2 : patience;
+    while (p < end && (*p & 0xC0) == 0x80) p++; /* the rest of a character that the stretch ended in */
+    const uint8_t *stop = end - p < patience ? end : p + patience, *issue = gt_nfc_look_all(&scan, p, stop);
+    if (issue) return issue;
+    p = scan.known > stop ? scan.known : stop;
+  }
+  return NULL;
+}
+
+#if GT_X86
+#define GT_NFC_LOOK(i) _mm_loadu_si128((const __m128i *)(const void *)(gt_nfc_finder + (i)*16))
+
+/* Blocks of 32 bytes: ASCII, or six lookups in each of two groups of buckets, which find every character with flags and few
+ * others (nfc_finder in compiler/normalizer/tables.py). */
+__attribute__((target("avx2"))) static const uint8_t *gt_nfc_issue_avx2(gt_nfc_scan scan) {
+  const __m256i half = _mm256_set1_epi8(0x0F);
+  const uint8_t *p = scan.known, *end = scan.end;
+  __m256i look[12];
+  for (int i = 0; i < 12; i++) look[i] = _mm256_broadcastsi128_si256(GT_NFC_LOOK(i));
+  while (end - p >= 34) {
+    __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    if (!_mm256_movemask_epi8(a)) {
+      for (p += 32; end - p >= 128; p += 128) {
+        __m256i any = _mm256_setzero_si256();
+#pragma GCC unroll 4
+        for (int i = 0; i < 128; i += 32) any = _mm256_or_si256(any, _mm256_loadu_si256((const __m256i *)(const void *)(p + i)));
+        if (_mm256_movemask_epi8(any)) break;
       }
       continue;
     }
-    __m512i b = _mm512_loadu_si512(p + i + 1), c = _mm512_loadu_si512(p + i + 2);
-    __m512i a_low = _mm512_and_si512(a, half), a_high = _mm512_and_si512(_mm512_srli_epi16(a, 4), half);
-    __m512i b_low = _mm512_and_si512(b, half), b_high = _mm512_and_si512(_mm512_srli_epi16(b, 4), half);
-    __m512i c_low = _mm512_and_si512(c, half), c_high = _mm512_and_si512(_mm512_srli_epi16(c, 4), half);
-#define GT_NFC_AND3(x, y, z) _mm512_ternarylogic_epi64(x, y, z, 0x80)
-#define GT_NFC_GROUP(g)                                                                                          \
-  GT_NFC_AND3(_mm512_and_si512(_mm512_shuffle_epi8(look[g], a_low), _mm512_shuffle_epi8(look[g + 1], a_high)),       \
-              _mm512_and_si512(_mm512_shuffle_epi8(look[g + 2], b_low), _mm512_shuffle_epi8(look[g + 3], b_high)), \
-              _mm512_and_si512(_mm512_shuffle_epi8(look[g + 4], c_low), _mm512_shuffle_epi8(look[g + 5], c_high)))
-    __m512i found = _mm512_or_si512(GT_NFC_GROUP(0), GT_NFC_GROUP(6));
-#undef GT_NFC_GROUP
-#undef GT_NFC_AND3
-    uint64_t some = _mm512_test_epi8_mask(found, found);
-    if (some) return i + (unsigned)__builtin_ctzll(some);
-    i += 64;
+    __m256i found = _mm256_set1_epi8((char)0xFF), other = found;
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; i++) {
+      __m256i bytes = i ? _mm256_loadu_si256((const __m256i *)(const void *)(p + i)) : a;
+      __m256i low = _mm256_and_si256(bytes, half), high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), half);
+      found = _mm256_and_si256(found, _mm256_and_si256(_mm256_shuffle_epi8(look[2 * i], low),
+                                                       _mm256_shuffle_epi8(look[2 * i + 1], high)));
+      other = _mm256_and_si256(other, _mm256_and_si256(_mm256_shuffle_epi8(look[2 * i + 6], low),
+                                                       _mm256_shuffle_epi8(look[2 * i + 7], high)));
+    }
+    uint32_t at = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_or_si256(found, other), _mm256_setzero_si256()));
+    if (__builtin_popcount(at) >= 6) { /* a script full of marks */
+      const uint8_t *issue = gt_nfc_look_all(&scan, p + __builtin_ctz(at), end - p < 512 ? end : p + 512);
+      if (issue) return issue;
+      p = scan.known;
+      continue;
+    }
+    for (; at; at &= at - 1) {
+      const uint8_t *q = p + __builtin_ctz(at);
+      if (gt_nfc_look(&scan, q)) return q;
+    }
+    p += 32;
   }
-  return i;
+  while (p < end && (*p & 0xC0) == 0x80) p++; /* the rest of a character that began in the last block */
+  if (scan.known != p) scan = (gt_nfc_scan){scan.begin, end, p, 0};
+  return gt_nfc_issue_portable(scan);
+}
+
+/* The same in blocks of 64. */
+__attribute__((target("avx512f,avx512bw"))) static const uint8_t *gt_nfc_issue_avx512(gt_nfc_scan scan) {
+  const __m512i half = _mm512_set1_epi8(0x0F);
+  const uint8_t *p = scan.known, *end = scan.end;
+  __m512i look[12];
+  for (int i = 0; i < 12; i++) look[i] = _mm512_broadcast_i32x4(GT_NFC_LOOK(i));
+  while (end - p >= 66) {
+    __m512i a = _mm512_loadu_si512(p);
+    if (!_mm512_movepi8_mask(a)) {
+      for (p += 64; end - p >= 256; p += 256) {
+        __m512i any = _mm512_setzero_si512();
+#pragma GCC unroll 4
+        for (int i = 0; i < 256; i += 64) any = _mm512_or_si512(any, _mm512_loadu_si512(p + i));
+        if (_mm512_movepi8_mask(any)) break;
+      }
+      continue;
+    }
+    __m512i found = _mm512_set1_epi8((char)0xFF), other = found;
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; i++) {
+      __m512i bytes = i ? _mm512_loadu_si512(p + i) : a;
+      __m512i low = _mm512_and_si512(bytes, half), high = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), half);
+      found = _mm512_ternarylogic_epi64(found, _mm512_shuffle_epi8(look[2 * i], low),
+                                        _mm512_shuffle_epi8(look[2 * i + 1], high), 0x80);
+      other = _mm512_ternarylogic_epi64(other, _mm512_shuffle_epi8(look[2 * i + 6], low),
+                                        _mm512_shuffle_epi8(look[2 * i + 7], high), 0x80);
+    }
+    found = _mm512_or_si512(found, other);
+    uint64_t at = _mm512_test_epi8_mask(found, found);
+    if (__builtin_popcountll(at) >= 12) {
+      const uint8_t *issue = gt_nfc_look_all(&scan, p + __builtin_ctzll(at), end - p < 512 ? end : p + 512);
+      if (issue) return issue;
+      p = scan.known;
+      continue;
+    }
+    for (; at; at &= at - 1) {
+      const uint8_t *q = p + __builtin_ctzll(at);
+      if (gt_nfc_look(&scan, q)) return q;
+    }
+    p += 64;
+  }
+  while (p < end && (*p & 0xC0) == 0x80) p++;
+  if (scan.known != p) scan = (gt_nfc_scan){scan.begin, end, p, 0};
+  return gt_nfc_issue_portable(scan);
 }
 #undef GT_NFC_LOOK
 #endif
 
-static inline size_t gt_nfc_inert(const uint8_t *p, size_t n, int level) {
-#if GT_X86
-  if (level >= 3) return gt_nfc_inert_avx512(p, n);
-  if (level >= 2) return gt_nfc_inert_avx2(p, n);
-#else
-  (void)level;
-#endif
-  return gt_ascii_steps(p, p + n);
-}
-
 /* The first character that may have to change or move, or to be composed with one before it; NULL when there is none. The
  * text must begin at `begin` or be in NFC before it with an inert character at `begin`. */
 static const uint8_t *gt_nfc_issue(const uint8_t *begin, const uint8_t *end) {
-  int level = end - begin < 66 ? 0 : GT_VECTOR_LEVEL;
-  const uint8_t *p = begin;
-  ptrdiff_t patience = 64; /* how far to go a character at a time before the vector unit is tried again */
-  unsigned last = 0;       /* class of the mark before p, 0 after a starter */
-  while (p < end) {
-    size_t skipped = gt_nfc_inert(p, (size_t)(end - p), level);
-    if (skipped) {
-      p += skipped;
-      while (p < end && (*p & 0xC0) == 0x80) p++;
-      last = 0;
-    }
-    patience = skipped >= 64 ? 64 : patience < 1024 ? patience * 2 : patience;
-    const uint8_t *stop = end - p < patience ? end : p + patience;
-    while (p < stop) {
-      unsigned lead = *p, length = 2, block = lead & 0x1F;
-      if (lead < 0x80) {
-        p++;
-        last = 0;
-        continue;
-      }
-      if (lead >= 0xE0) {
-        if (end - p < 4) { /* near the end: with care */
-          uint32_t c = gt_nfc_decode(p, end, &length);
-          block = c >> 6;
-        } else if (lead < 0xF0) {
-          length = 3;
-          block = (lead & 0x0F) << 6 | (p[1] & 0x3F);
-        } else {
-          uint32_t c = gt_nfc_decode(p, end, &length);
-          block = c >> 6;
-        }
-      } else if (end - p < 2) {
-        return NULL;
-      }
-      unsigned flags = gt_nfc_flags[(size_t)gt_nfc_blocks[block] * 64 + (p[length - 1] & 63)];
-      if (GT_LIKELY(!flags)) {
-        p += length;
-        last = 0;
-        continue;
-      }
-      unsigned rank = flags & GT_NFC_CLASS;
-      if (flags & GT_NFC_NO || (rank && rank < last)) return p;
-      if (flags & GT_NFC_MAYBE && (!last || rank > last)) {
-        unsigned again;
-        if (gt_nfc_may_compose(begin, p, end, gt_nfc_decode(p, end, &again))) return p;
-      }
-      p += length;
-      last = rank;
-    }
+  gt_nfc_scan scan = {begin, end, begin, 0};
+#if GT_X86
+  if (end - begin >= 66) {
+    int level = GT_VECTOR_LEVEL;
+    if (level >= 3) return gt_nfc_issue_avx512(scan);
+    if (level >= 2) return gt_nfc_issue_avx2(scan);
   }
-  return NULL;
+#endif
+  return gt_nfc_issue_portable(scan);
 }
 
 /* Start of the last inert character before `issue`, or `begin`. */
@@ -279,13 +348,22 @@ GT_UNUSED static int64_t gt_nfc_first(const uint8_t *p, size_t n) {
   return issue ? gt_nfc_stretch_begin(p, issue) - p : -1;
 }
 
-/* ---- the stretches that change: arrays of code point | class rank << 24 ---- */
+/* ---- the stretches that change: arrays of code point | flags << 24 (class rank, GT_NFC_MAYBE) ---- */
 
-/* Put the full decomposition of [p, end) in `to`; how many code points there are. With to NULL, count only. */
+static inline unsigned gt_nfc_rank(uint32_t entry) { return entry >> 24 & GT_NFC_CLASS; }
+
+/* Put the full decomposition of [p, end) in `to`; how many entries there are. With to NULL, count only. */
 static size_t gt_nfc_split(const uint8_t *p, const uint8_t *end, uint32_t *to) {
+  const uint32_t maybe = (uint32_t)GT_NFC_MAYBE << 24;
   size_t count = 0;
   while (p < end) {
     unsigned length;
+    if (*p < 0x80) {
+      if (to) to[count] = *p;
+      count++;
+      p++;
+      continue;
+    }
     uint32_t c = gt_nfc_decode(p, end, &length);
     p += length;
     const uint32_t *parts = gt_nfc_split_of(c);
@@ -298,12 +376,12 @@ static size_t gt_nfc_split(const uint8_t *p, const uint8_t *end, uint32_t *to) {
       uint32_t syllable = c - GT_HANGUL_S, tail = syllable % GT_HANGUL_NT;
       if (to) {
         to[count] = GT_HANGUL_L + syllable / (GT_HANGUL_NV * GT_HANGUL_NT);
-        to[count + 1] = GT_HANGUL_V + syllable / GT_HANGUL_NT % GT_HANGUL_NV;
-        if (tail) to[count + 2] = GT_HANGUL_T + tail;
+        to[count + 1] = (GT_HANGUL_V + syllable / GT_HANGUL_NT % GT_HANGUL_NV) | maybe;
+        if (tail) to[count + 2] = (GT_HANGUL_T + tail) | maybe;
       }
       count += tail ? 3 : 2;
     } else {
-      if (to) to[count] = c | (uint32_t)(gt_nfc_flags_of(c) & GT_NFC_CLASS) << 24;
+      if (to) to[count] = c | (uint32_t)gt_nfc_flags_of(c) << 24;
       count++;
     }
   }
@@ -317,26 +395,36 @@ static void gt_nfc_sort(uint32_t *marks, size_t n, uint32_t *spare) {
     for (size_t i = 1; i < n; i++) {
       uint32_t mark = marks[i];
       size_t j = i;
-      for (; j && marks[j - 1] >> 24 > mark >> 24; j--) marks[j] = marks[j - 1];
+      for (; j && gt_nfc_rank(marks[j - 1]) > gt_nfc_rank(mark); j--) marks[j] = marks[j - 1];
       marks[j] = mark;
     }
     return;
   }
   size_t start[65] = {0};
-  for (size_t i = 0; i < n; i++) start[(marks[i] >> 24) + 1]++;
+  for (size_t i = 0; i < n; i++) start[gt_nfc_rank(marks[i]) + 1]++;
   for (int k = 1; k < 65; k++) start[k] += start[k - 1];
-  for (size_t i = 0; i < n; i++) spare[start[marks[i] >> 24]++] = marks[i];
+  for (size_t i = 0; i < n; i++) spare[start[gt_nfc_rank(marks[i])]++] = marks[i];
   memcpy(marks, spare, n * sizeof *marks);
+}
+
+/* Sort every run of marks. */
+static void gt_nfc_order(uint32_t *v, size_t n, uint32_t *spare) {
+  for (size_t i = 0; i < n; i++) {
+    size_t run = i;
+    while (run < n && gt_nfc_rank(v[run])) run++;
+    if (run - i > 1) gt_nfc_sort(v + i, run - i, spare);
+    i = run;
+  }
 }
 
 /* Compose in place; how many are left. */
 static size_t gt_nfc_compose(uint32_t *v, size_t n) {
   size_t count = 0, starter = SIZE_MAX; /* SIZE_MAX: marks only so far */
-  uint32_t last = 0;                    /* class of what stands between the starter and here, 0: nothing */
+  unsigned last = 0;                    /* class of what stands between the starter and here, 0: nothing */
   for (size_t i = 0; i < n; i++) {
-    uint32_t rank = v[i] >> 24, c = v[i] & 0x1FFFFF;
-    if (starter != SIZE_MAX && (!last || last < rank)) {
-      uint32_t composed = gt_nfc_pair(v[starter], c);
+    unsigned rank = gt_nfc_rank(v[i]);
+    if (v[i] >> 24 & GT_NFC_MAYBE && starter != SIZE_MAX && (!last || last < rank)) {
+      uint32_t composed = gt_nfc_pair(v[starter] & 0x1FFFFF, v[i] & 0x1FFFFF);
       if (composed) {
         v[starter] = composed;
         continue;
@@ -349,34 +437,44 @@ static size_t gt_nfc_compose(uint32_t *v, size_t n) {
   return count;
 }
 
+/* Where to stop normalizing a stretch that begins at `from`: before an inert character, and rather one that others follow, since
+ * decomposed text has something to compose in every word. */
+static const uint8_t *gt_nfc_stretch_end(const uint8_t *from, const uint8_t *issue, const uint8_t *end) {
+  enum { CALM = 16, LONG = 1 << 16 };
+  const uint8_t *p = issue, *stop = end;
+  unsigned length, inert = 0; /* inert characters in a row before p, the first of them at `stop` */
+  for (; p < end && inert < CALM; p += length) {
+    if (gt_nfc_flags_of(gt_nfc_decode(p, end, &length))) {
+      inert = 0;
+      stop = end;
+    } else if (inert++ == 0) {
+      stop = p;
+      if (p - from > LONG) break;
+    }
+  }
+  return stop;
+}
+
 /* The normalized text of p[0..n) at out->memory; its length, or SIZE_MAX when there is no memory. The scratch holds the
- * text, at most 3 n bytes, and behind it while a stretch is worked on 8 bytes for each of its code points. */
+ * text, at most 3 n bytes, and behind it the stretch that is worked on: at most 12 bytes a byte of it, 8 an entry when it is long. */
 GT_UNUSED static size_t gt_nfc(const uint8_t *p, size_t n, gt_scratch *out) {
   const uint8_t *end = p + n;
   size_t used = 0;
   if (!gt_scratch_reserve(out, n + n / 8 + 64)) return SIZE_MAX;
   while (p < end) {
     const uint8_t *issue = gt_nfc_issue(p, end);
-    const uint8_t *from = issue ? gt_nfc_stretch_begin(p, issue) : end, *to = issue ? issue : end;
-    unsigned length;
-    while (to < end) { /* up to the next inert character; the one at fault is none unless it leads the text */
-      uint32_t c = gt_nfc_decode(to, end, &length);
-      if (!gt_nfc_flags_of(c)) break;
-      to += length;
-    }
-    size_t copied = (size_t)(from - p), count = gt_nfc_split(from, to, NULL);
-    size_t work = (used + copied + 4 * count + 7) & ~(size_t)7;
+    const uint8_t *from = issue ? gt_nfc_stretch_begin(p, issue) : end, *to = end;
+    if (issue) to = gt_nfc_stretch_end(from, issue, end);
+    /* A byte of text decomposes to at most 1.5 code points (U+0390: 2 bytes, 3 of them) and 3 bytes. */
+    size_t copied = (size_t)(from - p), length = (size_t)(to - from);
+    size_t count = length <= 1 << 17 ? length + length / 2 : gt_nfc_split(from, to, NULL);
+    size_t work = (used + copied + 3 * length + 7) & ~(size_t)7;
     uint8_t *memory = gt_scratch_reserve(out, work + 8 * count);
     if (!memory) return SIZE_MAX;
     memcpy(memory + used, p, copied);
-    uint32_t *v = (uint32_t *)(void *)(memory + work);
-    gt_nfc_split(from, to, v);
-    for (size_t i = 0; i < count; i++) {
-      size_t run = i;
-      while (run < count && v[run] >> 24) run++;
-      if (run - i > 1) gt_nfc_sort(v + i, run - i, v + count);
-      i = run;
-    }
+    uint32_t *v = (uint32_t *)(void *)(memory + work), *spare = v + count;
+    count = gt_nfc_split(from, to, v);
+    gt_nfc_order(v, count, spare);
     count = gt_nfc_compose(v, count);
     uint8_t *q = memory + used + copied;
     for (size_t i = 0; i < count; i++) q = gt_nfc_put(q, v[i] & 0x1FFFFF);

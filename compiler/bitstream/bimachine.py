@@ -16,38 +16,11 @@ piece. So the left automaton runs over the whole text and says before which char
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gigatok_compile.automaton.nfa import Accept, Choose, Consume, Nfa, Test
 from gigatok_compile.errors import CompileError
+from gigatok_compile.ir.bimachine import GAP, START, Bimachine
 
-START, GAP = 0, 1  # left states before the first character and inside a gap; others follow
 MAX_STATES = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Bimachine:
-    """Both automata as tables.
-
-    right[tag][r]: right state before a character with that tag when the state after it is `r`. State `right_end` (0)
-        is the state at the end of the text.
-    left[(q, tag, r)]: (next left state, starts) for every combination that can occur: `q` the left state before the
-        character, `r` the right state after it, `starts` whether a piece starts before the character.
-    covers: no text has a gap.
-    """
-
-    tag_count: int
-    right: tuple[tuple[int, ...], ...]
-    right_count: int
-    left: dict[tuple[int, int, int], tuple[int, bool]]
-    left_count: int
-    covers: bool
-
-    def __str__(self) -> str:
-        return (
-            f"bimachine: {self.tag_count} tags, {self.right_count} right states, {self.left_count} left states, "
-            f"{len(self.left)} transitions{'' if self.covers else ', gaps possible'}"
-        )
 
 
 def build_bimachine(nfa: Nfa) -> Bimachine:

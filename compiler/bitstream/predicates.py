@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gigatok_compile.bitstream.bimachine import START, Bimachine
+from gigatok_compile.ir.bimachine import START, Bimachine
 
 NEVER, ALWAYS = -1, -2  # pseudo predicate numbers
 

@@ -6,19 +6,24 @@ tell apart are one. Each gets a code, a string of bits, one for each class; a cl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from gigatok_compile.bitstream.bimachine import Bimachine
+
+from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.errors import CompileError
+from gigatok_compile.ir.automaton import BoundaryAutomaton
 from gigatok_compile.ir.bits import BitProgram
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.ir.tags import TagProgram
 
 CODE_POINTS = 0x110000
 MAX_KERNEL_TAGS = 64  # one 64-byte permute looks up a tag's code
-MAX_RIGHT_STATES = 255  # 255 stands for "unknown" in the memo of chunk ends
+MAX_RIGHT_STATES = 254  # 255 stands for "unknown" in the memo of chunk ends
 MAX_RIGHT_STREAMS = 64
 
 
@@ -44,26 +49,23 @@ def merge_tags(program: BitProgram) -> KernelTags:
     return KernelTags(tuple(kernel_tag), len(numbers) + 1)
 
 
-def tag_tables(program: BitProgram, machine: Bimachine, tags: TagProgram) -> TableSet:
-    """Tables and constants of the boundary kernel.
-
-    Raises:
-        CompileError: the pattern is beyond what the kernel holds (64 tags, 255 right states, 64 right streams).
-    """
-    kernel = merge_tags(program)
-    states = machine.right_count
+def check_kernel_limits(program: BitProgram, machine: Bimachine) -> None:
+    """Raises CompileError if the pattern is beyond what the kernel holds (64 tags, 254 right states, 64 right streams)."""
     for what, value, limit in (
-        ("kernel tags", kernel.count, MAX_KERNEL_TAGS),
-        ("right states", states, MAX_RIGHT_STATES),
+        ("kernel tags", merge_tags(program).count, MAX_KERNEL_TAGS),
+        ("right states", machine.right_count, MAX_RIGHT_STATES),
         ("right streams", program.right_count, MAX_RIGHT_STREAMS),
     ):
         if value > limit:
             raise CompileError(f"the bitstream kernel holds at most {limit} {what}, this pattern needs {value}")
-    of_code_point = np.full(CODE_POINTS, kernel.end, dtype=np.uint8)
-    for tag in tags.tags:
-        for low, high in tag.ranges:
-            of_code_point[low : high + 1] = kernel.kernel_tag[tag.index]
-    blocks, block_of = np.unique(of_code_point.reshape(-1, 64), axis=0, return_inverse=True)
+
+
+def tag_tables(program: BitProgram, machine: Bimachine, tags: TagProgram) -> TableSet:
+    """Tables and constants of the boundary kernel; check_kernel_limits has passed."""
+    kernel = merge_tags(program)
+    states = machine.right_count
+    of_code_point = _by_code_point(tags, kernel.kernel_tag, kernel.end)
+    blocks, block_of = _two_stages(of_code_point)
     code_bytes = max(1, (len(program.classes) + 7) // 8)
     codes = np.zeros((code_bytes, MAX_KERNEL_TAGS), dtype=np.uint8)
     for number, c in enumerate(program.classes):
@@ -79,12 +81,13 @@ def tag_tables(program: BitProgram, machine: Bimachine, tags: TagProgram) -> Tab
     return TableSet(
         tables=(
             Table("ascii_tags", of_code_point[:128].copy(), "kernel tag of an ASCII byte"),
-            Table("tag_block_of", _narrow(block_of.reshape(-1)), "block of 64 code points -> row of tag_blocks"),
-            Table("tag_blocks", blocks.astype(np.uint8).reshape(-1), "kernel tags of 64 code points, equal rows once"),
+            Table("tag_block_of", block_of, "block of 64 code points -> row of tag_blocks"),
+            Table("tag_blocks", blocks, "kernel tags of 64 code points, equal rows once"),
             Table("tag_codes", codes.reshape(-1), "class bits of a kernel tag, 64 entries a byte of code"),
             Table("right_table", right.reshape(-1), "right state before a tag, by tag and state after it"),
             Table("right_values", np.array(program.right_values, dtype=np.uint64), "bit i: right stream i, by state"),
             Table("sync_pairs", sync.reshape(-1), "1: a piece always starts between these two tags"),
+            Table("left_initial", np.array(program.initially or (False,), dtype=np.uint8), "left streams before the text"),
         ),
         constants={
             "tags": kernel.count,
@@ -113,5 +116,33 @@ def certain_pairs(machine: Bimachine, kernel: KernelTags) -> list[tuple[int, int
     return sorted(pair for pair, always in outcomes.items() if always)
 
 
-def _narrow(values: np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> np.ndarray[tuple[int, ...], np.dtype[np.unsignedinteger]]:  # type: ignore[type-arg]
-    return values.astype(np.uint8 if values.max() < 256 else np.uint16)
+def automaton_tables(automaton: BoundaryAutomaton, tags: TagProgram) -> TableSet:
+    """Tables and constants of the automaton kernel (templates/automaton.h)."""
+    columns = _by_code_point(tags, automaton.columns, automaton.end_column)
+    blocks, block_of = _two_stages(columns)
+    cells = automaton.moves.astype(np.uint16) | (automaton.accepts.astype(np.uint16) << 15)
+    return TableSet(
+        tables=(
+            Table("ascii_columns", columns[:128].copy(), "automaton column of an ASCII byte"),
+            Table("column_block_of", block_of, "block of 64 code points -> row of column_blocks"),
+            Table("column_blocks", blocks, "automaton columns of 64 code points, equal rows once"),
+            Table("automaton_cells", cells.reshape(-1), "next state, top bit: a match may end here; by state and column"),
+        ),
+        constants={"automaton_columns": automaton.column_count, "automaton_start": automaton.start},
+    )
+
+
+def _by_code_point(tags: TagProgram, number_of: Sequence[int], rest: int) -> npt.NDArray[np.uint8]:
+    """(0x110000,) the number of each code point's tag; `rest` for surrogates, which no text has."""
+    values = np.full(CODE_POINTS, rest, dtype=np.uint8)
+    for tag in tags.tags:
+        for low, high in tag.ranges:
+            values[low : high + 1] = number_of[tag.index]
+    return values
+
+
+def _two_stages(values: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.unsignedinteger[Any]]]:
+    """(rows one after the other, row of each block of 64)."""
+    rows, row_of = np.unique(values.reshape(-1, 64), axis=0, return_inverse=True)
+    row_of = row_of.reshape(-1)
+    return rows.reshape(-1), row_of.astype(np.uint8 if len(rows) <= 256 else np.uint16)

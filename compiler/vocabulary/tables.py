@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from gigatok_compile.ir.definition import AddedToken, BpeModel
+from gigatok_compile.ir.definition import BpeModel
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.vocabulary.double_array import build_trie
 from gigatok_compile.vocabulary.merge_order import order_merges
 from gigatok_compile.vocabulary.pair_table import build_pair_table
 from gigatok_compile.vocabulary.safe_cuts import NEVER_IN_UTF8, build_cut_tables, find_safe_cuts
 from gigatok_compile.vocabulary.self_encoding import derive_entries
-from gigatok_compile.vocabulary.token_bytes import build_token_bytes
 from gigatok_compile.vocabulary.word_table import WORD_BYTES, build_word_table
 
 
@@ -21,7 +20,7 @@ class VocabularyFacts:
     """What the analysis found; sizes in bytes."""
 
     entries: int
-    max_id: int  # of entries and added tokens
+    max_id: int
     unreachable: int  # entries that merging does not make of their own bytes
     merges: int  # rows of the definition
     live_merges: int  # those that can ever happen
@@ -35,7 +34,6 @@ class VocabularyFacts:
     trie_bytes: int
     merge_table_bytes: int
     cut_table_bytes: int
-    token_bytes: int
 
     def __str__(self) -> str:
         order = "ids are in rank order" if self.ids_in_rank_order else "ids are not in rank order (one more table)"
@@ -48,17 +46,13 @@ class VocabularyFacts:
                 f"  {self.words:,} words of at most {WORD_BYTES} bytes are looked up whole, {self.long_words:,} longer ones",
                 f"  safe cuts: {cuts if self.cuts_usable else 'none, a byte of text has no id'}",
                 f"  tables: words {self.word_table_bytes:,} bytes, trie {self.trie_bytes:,}, merges {self.merge_table_bytes:,},"
-                f" cuts {self.cut_table_bytes:,}, bytes of ids {self.token_bytes:,}",
+                f" cuts {self.cut_table_bytes:,}",
             ]
         )
 
 
-def build_vocabulary_tables(model: BpeModel, added: tuple[AddedToken, ...] = ()) -> tuple[TableSet, VocabularyFacts]:
+def build_vocabulary_tables(model: BpeModel) -> tuple[TableSet, VocabularyFacts]:
     """All tables of templates/vocabulary.h and templates/merge.h, and the facts.
-
-    Args:
-        model: the vocabulary.
-        added: added tokens, for decoding; their content is not matched here.
 
     Raises:
         DefinitionError: merges that contradict each other, or a vocabulary too large for the tables.
@@ -78,7 +72,6 @@ def build_vocabulary_tables(model: BpeModel, added: tuple[AddedToken, ...] = ())
     words = build_word_table({token: number for number, token in short})
     cuts = find_safe_cuts(model)
     cut_tables = build_cut_tables(cuts)
-    decode = build_token_bytes(model.tokens, added)
     whole_only = np.array([token is not None for token in model.tokens]) & ~reachable
     missing = any(model.byte_ids[byte] < 0 for byte in range(256) if byte not in NEVER_IN_UTF8)
     tables = (
@@ -86,7 +79,6 @@ def build_vocabulary_tables(model: BpeModel, added: tuple[AddedToken, ...] = ())
         | trie.tables
         | pairs.tables
         | cut_tables
-        | decode
         | TableSet(
             (
                 Table(
@@ -100,7 +92,7 @@ def build_vocabulary_tables(model: BpeModel, added: tuple[AddedToken, ...] = ())
     )
     facts = VocabularyFacts(
         entries=sum(token is not None for token in model.tokens),
-        max_id=decode.constants["max_id"],
+        max_id=len(model.tokens) - 1,
         unreachable=int(whole_only.sum()),
         merges=len(model.merges),
         live_merges=len(order.pairs),
@@ -114,6 +106,5 @@ def build_vocabulary_tables(model: BpeModel, added: tuple[AddedToken, ...] = ())
         trie_bytes=trie.tables.bytes,
         merge_table_bytes=pairs.tables.bytes,
         cut_table_bytes=cut_tables.bytes,
-        token_bytes=decode.bytes,
     )
     return tables, facts

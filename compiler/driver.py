@@ -1,0 +1,226 @@
+"""The compiler, stage by stage. Everything below is a flat list of passes; `--dump STAGE` prints any of them.
+
+    definition   read_definition            the definition file, defaults filled in, ids resolved
+    pattern      parse_pattern              the pattern's syntax tree
+    tags         partition                  the pattern over the coarsest partition of code points
+    automaton    determinise                leftmost-first automaton, the ground truth
+    bimachine    build_bimachine            the automaton pair that never backtracks
+    predicates   derive_predicates          the boundary bit as equations over sets of states
+    bits         lower_predicates           the bit program
+    vocabulary   build_vocabulary_tables    facts and tables of the vocabulary
+    tables       TableSet                   every table of the module
+    c            render_module              the kernel's C text
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gigatok_compile.atomic import atomic_package
+from gigatok_compile.bitstream.predicates import derive_predicates
+from gigatok_compile.build import build_module
+from gigatok_compile.definition.read import read_definition
+from gigatok_compile.definition_data import added_token_bytes, write_definition_data
+from gigatok_compile.emit.cdef import cffi_declarations
+from gigatok_compile.emit.module import definition_tables, kernel_tables, render_module
+from gigatok_compile.emit.package import render_package_files
+from gigatok_compile.errors import DefinitionError
+from gigatok_compile.explain import explain
+from gigatok_compile.grammars.registry import load_grammar
+from gigatok_compile.ir.definition import SplitStep, TokenizerDefinition
+from gigatok_compile.ir.plan import TableSet
+from gigatok_compile.manifest import build_manifest
+from gigatok_compile.names import check_name
+from gigatok_compile.normalizer.data import load_nfc_data
+from gigatok_compile.normalizer.steps import normalize_function
+from gigatok_compile.normalizer.tables import build_nfc_tables
+from gigatok_compile.pattern.parse import parse_pattern
+from gigatok_compile.ir.split import SplitPlan
+from gigatok_compile.split_plan import plan_split
+from gigatok_compile.verify.report import VerifyReport
+from gigatok_compile.verify.verify import verify_module
+from gigatok_compile.vocabulary.added_tokens import AddedTokenPlan, plan_added_tokens
+from gigatok_compile.vocabulary.token_lookup import plan_token_lookup
+from gigatok_compile.vocabulary.tables import VocabularyFacts, build_vocabulary_tables
+
+STAGES = ("definition", "pattern", "tags", "automaton", "bimachine", "predicates", "bits", "vocabulary", "tables", "c")
+Report = Callable[[str, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CompileResult:
+    """package: the folder written. explanation: the text of --explain. verified: what was checked, one line."""
+
+    package: Path
+    name: str
+    explanation: str
+    seconds: float
+    verified: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """All that is known before C is written. `tables` is None on the regex tier."""
+
+    definition: TokenizerDefinition
+    split: SplitPlan
+    added: AddedTokenPlan
+    vocabulary: VocabularyFacts | None
+    tables: TableSet | None
+
+
+def compile_definition(
+    source: str,
+    *,
+    out_dir: Path,
+    name: str | None = None,
+    grammar: str | None = None,
+    verify: bool = True,
+    install: bool = False,
+    keep_c: Path | None = None,
+    report: Report = lambda stage, detail: None,
+) -> CompileResult:
+    """Definition in, importable package `out_dir/NAME` out; nothing is left behind on failure.
+
+    Args:
+        source: a path, or the word `gpt2`.
+        grammar: name or file of the grammar of a rank file.
+        verify: compare the built module with the plain-Python engine before it is put in place.
+        install: also install it into the running environment, as a wheel.
+        keep_c: a folder that gets the C sources.
+        report: called with (stage, detail) as the work goes on.
+
+    Raises:
+        CompileError: the definition is refused, the build failed, or the module disagrees with the oracle.
+    """
+    began = time.perf_counter()
+    if name is not None:
+        check_name(name)
+    report("read", source)
+    definition = _read(source, grammar, name)
+    compilation = analyse(definition, report)
+    for warning in (*definition.warnings, *compilation.added.warnings):
+        report("warning", warning)
+    files = None
+    if compilation.tables is not None and compilation.split.kernel is not None:
+        files = render_module(definition, compilation.split.kernel, compilation.tables)
+        if keep_c is not None:
+            _write_sources(files, keep_c)
+    with atomic_package(out_dir, definition.name) as package:
+        if files is not None:
+            report("build", "compiling C")
+            build_module(files, package, f"{definition.name}._native", cffi_declarations())
+        (package / "definition.npz").write_bytes(write_definition_data(definition))
+        write_package_files(package, compilation, None)
+        checked: VerifyReport | None = None
+        if verify:
+            report("verify", "comparing with the plain-Python engine")
+            programs = [step.kernel.tags for step in compilation.split.steps if step.kernel is not None]
+            checked = verify_module(package, definition, programs)
+            write_package_files(package, compilation, checked)
+    target = out_dir / definition.name
+    if install:
+        from gigatok_compile.install import install_package
+
+        report("install", definition.name)
+        install_package(target)
+    verified = "not verified" if checked is None else str(checked)
+    return CompileResult(
+        target, definition.name, explain_compilation(compilation), time.perf_counter() - began, verified
+    )
+
+
+def analyse(definition: TokenizerDefinition, report: Report = lambda stage, detail: None) -> Compilation:
+    """Every pass that needs no C compiler."""
+    report("split", "compiling the pre-tokenizer")
+    split = plan_split(definition)
+    report("added tokens", f"{len(definition.added_tokens)}")
+    added = plan_added_tokens(
+        definition.added_tokens,
+        normalize_function(definition.normalizer),
+        exclusive=definition.source_format == "tiktoken",
+    )
+    if split.kernel is None:
+        return Compilation(definition, split, added, None, None)
+    report("vocabulary", f"{sum(token is not None for token in definition.model.tokens)} entries")
+    vocabulary_tables, facts = build_vocabulary_tables(definition.model)
+    lookup = plan_token_lookup(
+        definition.model.tokens,
+        definition.added_tokens,
+        [added_token_bytes(token, definition) for token in definition.added_tokens],
+    )
+    tables = kernel_tables(split.kernel) | definition_tables(definition) | added.tables | vocabulary_tables | lookup
+    if any(step.kind == "NFC" for step in definition.normalizer):
+        tables |= build_nfc_tables(load_nfc_data())
+    return Compilation(definition, split, added, facts, tables)
+
+
+def write_package_files(package: Path, compilation: Compilation, checked: VerifyReport | None) -> None:
+    """manifest.json, __init__.py and __main__.py."""
+    manifest = build_manifest(
+        compilation.definition,
+        tiers=[
+            {"where": step.where, "pattern": step.pattern, "tier": step.tier, "reason": step.reason}
+            for step in compilation.split.steps
+        ],
+        engine="regex" if compilation.tables is None else "native",
+        verification=None if checked is None else checked.as_dict(),
+    )
+    for file_name, text in render_package_files(manifest).items():
+        (package / file_name).write_text(text, encoding="utf-8")
+
+
+def dump(source: str, stage: str, *, grammar: str | None = None, name: str | None = None) -> str:
+    """The text of one stage of `STAGES`."""
+    definition = _read(source, grammar, name)
+    if stage == "definition":
+        return str(definition)
+    if stage == "pattern":
+        steps = [step for step in definition.pre_tokenizer if isinstance(step, SplitStep)]
+        return "\n".join(repr(parse_pattern(step.pattern, step.dialect, step.where)) for step in steps)
+    if stage in ("tags", "automaton", "bimachine", "predicates", "bits"):
+        return "\n".join(_dump_kernel(plan_split(definition), stage))
+    compilation = analyse(definition)
+    if compilation.tables is None or compilation.split.kernel is None:
+        raise DefinitionError(f"there is no stage {stage!r}: {compilation.split.reason}")
+    if stage == "vocabulary":
+        return str(compilation.vocabulary)
+    if stage == "tables":
+        return str(compilation.tables)
+    files = render_module(definition, compilation.split.kernel, compilation.tables)
+    return str(files["boundary.inc.h"])
+
+
+def _dump_kernel(plan: SplitPlan, stage: str) -> list[str]:
+    texts = []
+    for step in plan.steps:
+        kernel = step.kernel
+        if kernel is None:
+            texts.append(f"{step.where}: {step.tier}, {step.reason}")
+        elif stage in ("tags", "automaton"):
+            texts.append(str(getattr(kernel, stage)))
+        elif kernel.machine is None:
+            texts.append(f"{step.where}: {step.tier}, {step.reason}")
+        elif stage == "predicates":
+            texts.append(str(derive_predicates(kernel.machine)))
+        else:
+            texts.append(str(kernel.machine if stage == "bimachine" else kernel.bits))
+    return texts
+
+
+def explain_compilation(compilation: Compilation) -> str:
+    """The text of --explain."""
+    return explain(compilation.definition, compilation.split, compilation.added, compilation.vocabulary, compilation.tables)
+
+
+def _read(source: str, grammar: str | None, name: str | None) -> TokenizerDefinition:
+    return read_definition(source, grammar=None if grammar is None else load_grammar(grammar), name=name)
+
+
+def _write_sources(files: dict[str, str | bytes], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())

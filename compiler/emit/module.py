@@ -1,0 +1,109 @@
+"""Everything known about a tokenizer -> the C files of its module.
+
+The result is one translation unit, `module.c`, that includes plain C headers (copied, so that the folder is complete), the
+rendered kernel and the tables' declarations. The tables' data is one binary file that the assembler takes in.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gigatok_compile.emit.boundary import render_boundary
+from gigatok_compile.emit.environment import make_environment, template_text
+from gigatok_compile.emit.tag_tables import automaton_tables, tag_tables
+from gigatok_compile.ir.definition import TokenizerDefinition
+from gigatok_compile.ir.plan import Table, TableSet
+from gigatok_compile.ir.split import SplitKernel
+
+HEADERS = (
+    "gigatok.h",
+    "common.h",
+    "scratch.h",
+    "vocabulary.h",
+    "merge.h",
+    "thread.h",
+    "words.h",
+    "learn.h",
+    "utf8.h",
+    "added.h",
+    "normalize.h",
+    "automaton.h",
+    "boundary.h",
+    "isa_swar.h",
+    "isa_avx2.h",
+    "isa_avx512.h",
+    "scan.inc.h",
+    "encode.inc.h",
+    "span.inc.h",
+    "kernels.h",
+    "text.h",
+    "parallel.h",
+    "decode.h",
+    "api.h",
+)
+PYTHON_HEADERS = ("pycall.h", "pyarguments.h", "pydecode.h", "pymodule.h", "pyoutput.h", "pytext.h")
+TABLES_FILE = "tables.bin"
+
+
+def kernel_tables(kernel: SplitKernel) -> TableSet:
+    """Tables of the splitting kernels."""
+    tables = automaton_tables(kernel.automaton, kernel.tags)
+    if kernel.bits is not None and kernel.machine is not None:
+        tables |= tag_tables(kernel.bits, kernel.machine, kernel.tags)
+    return tables | TableSet(constants={"bitstream": int(kernel.bits is not None)})
+
+
+def definition_tables(definition: TokenizerDefinition) -> TableSet:
+    """Tables of what surrounds the model: the ids that a post-processor adds, switches."""
+    post = definition.post_processor
+    return TableSet(
+        tables=(
+            Table("prefix_ids", np.array(post.prefix, dtype=np.uint32), "ids before a text with add_special_tokens"),
+            Table("suffix_ids", np.array(post.suffix, dtype=np.uint32), "ids after it"),
+        ),
+        constants={
+            "prefix_count": len(post.prefix),
+            "suffix_count": len(post.suffix),
+            "nfc": int(any(step.kind == "NFC" for step in definition.normalizer)),
+            "ignore_merges": int(definition.model.ignore_merges),
+        },
+    )
+
+
+def render_module(definition: TokenizerDefinition, kernel: SplitKernel, tables: TableSet) -> dict[str, str | bytes]:
+    """File name -> contents. The same definition gives the same bytes everywhere."""
+    environment = make_environment()
+    data, declarations = _lay_out(tables)
+    files: dict[str, str | bytes] = {name: template_text(name) for name in (*HEADERS, *PYTHON_HEADERS)}
+    files["boundary.inc.h"] = render_boundary(kernel.bits) if kernel.bits is not None else "/* no bit program */\n"
+    files["tables.h"] = environment.get_template("tables.h.j2").render(
+        tables=declarations, constants=[(name.upper(), value) for name, value in tables.constants.items()], file=TABLES_FILE
+    )
+    files["module.c"] = environment.get_template("module.c.j2").render(
+        name=definition.name, sha256=definition.sha256, reference=definition.reference, steps=[kernel.step]
+    )
+    files[TABLES_FILE] = data
+    return files
+
+
+def _lay_out(tables: TableSet) -> tuple[bytes, list[dict[str, object]]]:
+    """The tables one after the other, aligned, and where each lies. Empty ones take one zero entry: C has no empty arrays."""
+    data = bytearray()
+    declarations: list[dict[str, object]] = []
+    for table in tables.tables:
+        values = table.data if table.data.size else np.zeros(1, dtype=table.data.dtype)
+        data += bytes(-len(data) % table.align)
+        raw = values.astype(values.dtype.newbyteorder("<")).tobytes()
+        declarations.append(
+            {
+                "name": table.name,
+                "c_type": table.c_type,
+                "count": values.size,
+                "offset": len(data),
+                "bytes": len(raw),
+                "comment": table.comment,
+            }
+        )
+        data += raw
+    data += bytes(64)  # vector loads of the last entries stay inside
+    return bytes(data), declarations

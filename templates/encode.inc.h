@@ -1,0 +1,84 @@
+/* Pieces to ids, in counted phases over the pieces of one chunk. Included once for each ISA.
+ *
+ *   probe    the hot table by the word's first eight bytes; what misses it is listed, no branch taken
+ *   look     keys and hashes of the missed, their cache lines prefetched
+ *   settle   the words table
+ *   learn    what it does not know: the baked tables and merging (learn.h)
+ *   emit     four ids stored a piece, advanced by their number
+ *
+ * Phases instead of one loop: each is branch-free or nearly so, and the loads of many pieces overlap. */
+
+GT_INLINE size_t GT_ISA(gt_probe)(gt_thread *t, const uint8_t *text, size_t pieces) {
+  const uint32_t *const starts = t->starts;
+  const gt_hot_slot *const hot = t->hot;
+  gt_value *const values = t->values;
+  uint32_t *missed = t->missed;
+  for (size_t i = 0; i < pieces; i++) {
+    const uint32_t at = starts[i];
+    const uint64_t key = gt_hot_key(text + at, starts[i + 1] - at);
+    const gt_hot_slot *const slot = hot + gt_hot_index(key);
+    values[i].first = slot->first; /* at most two ids are hot: `second` does not matter */
+    *missed = (uint32_t)i;
+    missed += slot->key != key;
+  }
+  return (size_t)(missed - t->missed);
+}
+
+GT_INLINE void GT_ISA(gt_look)(gt_thread *t, const uint8_t *text, size_t missed) {
+  for (size_t m = 0; m < missed; m++) {
+    gt_miss *const miss = &t->misses[m];
+    const uint32_t i = t->missed[m], at = t->starts[i];
+    const size_t n = t->starts[i + 1] - at;
+    miss->index = i;
+    if (GT_LIKELY(n <= 16)) {
+      gt_word_key(text + at, n, &miss->lo, &miss->hi);
+      const gt_word_slot *const line = gt_word_line(t, gt_hash16(miss->lo, miss->hi));
+      miss->line = (uint32_t)(line - t->words);
+      __builtin_prefetch(line);
+    } else {
+      /* no word has this key, so that settling leaves it to the slow part */
+      miss->hi = GT_LONG_KEY;
+      miss->line = 0;
+      if (n > GT_LONG_WORD) continue;
+      miss->lo = gt_hash_bytes(text + at, n);
+      __builtin_prefetch(gt_long_line(t, miss->lo));
+    }
+  }
+}
+
+/* What `words` knows of the missed; returns how many it did not know, whose numbers are left in t->missed. */
+GT_INLINE size_t GT_ISA(gt_settle)(gt_thread *t, size_t missed) {
+  const gt_word_slot *const words = t->words;
+  size_t unknown = 0;
+  for (size_t m = 0; m < missed; m++) {
+    const gt_miss *const miss = &t->misses[m];
+    const uint64_t lo = miss->lo, hi = miss->hi;
+    const gt_word_slot *const line = words + miss->line;
+    const unsigned second = (line[1].lo == lo) & (line[1].hi == hi);
+    const unsigned known = second | ((line[0].lo == lo) & (line[0].hi == hi));
+    const gt_value value = line[second].value;
+    t->values[miss->index] = value;
+    t->missed[unknown] = (uint32_t)m;
+    unknown += !known;
+    /* short words with one or two ids become hot; a key of at most 8 bytes ends in eight 0xFF */
+    const uintptr_t hot = (uintptr_t)(t->hot + gt_hot_index(lo)), nowhere = (uintptr_t)&t->nowhere;
+    const uintptr_t install = 0 - (uintptr_t)(known & (hi == ~0ull) & (gt_value_kind(value.first) <= 2));
+    *(gt_hot_slot *)(nowhere ^ ((hot ^ nowhere) & install)) = (gt_hot_slot){lo, value.first};
+  }
+  return unknown;
+}
+
+/* Ids of `pieces` pieces of the chunk at text; t->starts has one entry more. 0 without memory. */
+static int GT_ISA(gt_encode_batch)(gt_thread *t, const uint8_t *text, const uint8_t *limit, size_t pieces, gt_ids *ids) {
+  gt_keep_bounded(t);
+  t->side_used = 0;
+  if (!gt_ids_reserve(ids, t->starts[pieces] - t->starts[0])) return 0;
+  const size_t missed = GT_ISA(gt_probe)(t, text, pieces);
+  GT_ISA(gt_look)(t, text, missed);
+  const size_t unknown = GT_ISA(gt_settle)(t, missed);
+  if (unknown && GT_UNLIKELY(!gt_learn(t, text, limit, unknown))) return 0;
+  uint32_t *out = ids->p + ids->n;
+  for (size_t i = 0; i < pieces; i++) out = gt_emit(t, &t->values[i], out);
+  ids->n = (size_t)(out - ids->p);
+  return 1;
+}

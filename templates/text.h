@@ -1,0 +1,136 @@
+/* One text: added tokens are cut out, the rest is normalized and goes to a sink in pieces called stretches.
+ *
+ * The order is the reference's: added tokens with normalized=false on the raw text; the normalizer on what is between them,
+ * stretch by stretch; added tokens with normalized=true on the normalized stretches; the kernel on the rest. */
+
+/* What is wrong with a text, for the error message. */
+typedef struct {
+  int64_t byte;
+  int32_t added;
+} gt_fault;
+
+/* Receives a text in order: stretches of plain text, and ids. Both return a status. A stretch may lie in `normalized`,
+ * which is used again after the call, unless the sink takes the memory away (and clears it there). */
+typedef struct gt_sink {
+  int (*stretch)(struct gt_sink *sink, const uint8_t *begin, const uint8_t *end, const uint8_t *limit);
+  int (*id)(struct gt_sink *sink, uint32_t id);
+  gt_thread *thread;
+  gt_scratch *normalized;
+} gt_sink;
+
+/* What is done with the text between added tokens. */
+typedef int (*gt_between_fn)(gt_sink *sink, const uint8_t *begin, const uint8_t *end, const uint8_t *limit,
+                             const gt_call *call, gt_fault *fault);
+
+/* Added tokens of one pass (0: raw, 1: normalized) cut out of [begin, end). Offsets in `fault` count from begin. */
+GT_INLINE int gt_cut_added(gt_sink *sink, int pass, const uint8_t *begin, const uint8_t *end, const uint8_t *limit,
+                           const gt_call *call, gt_fault *fault, gt_between_fn between) {
+  gt_added_cursor cursor;
+  gt_added_match match;
+  if (GT_ADDED_OVERLAP && GT_ADDED_EXCLUSIVE && gt_added_forbidden(begin, end, pass, call->added_modes, &match)) {
+    *fault = (gt_fault){match.start - begin, match.index};
+    return GT_SPECIAL_IN_TEXT;
+  }
+  gt_added_begin(&cursor, begin, end);
+  const uint8_t *done = begin;
+  int status = GT_OK;
+  while (gt_added_next(&cursor, pass, call->added_modes, &match)) {
+    if (GT_UNLIKELY(match.mode == GT_ERROR)) {
+      *fault = (gt_fault){match.start - begin, match.index};
+      return GT_SPECIAL_IN_TEXT;
+    }
+    done = match.text;
+    if (done < match.cut_start) status = between(sink, done, match.cut_start, limit, call, fault);
+    if (status == GT_OK) status = sink->id(sink, match.id);
+    if (GT_UNLIKELY(status != GT_OK)) break;
+  }
+  if (status == GT_OK && cursor.text < end) {
+    done = cursor.text;
+    status = between(sink, done, end, limit, call, fault);
+  }
+  if (GT_UNLIKELY(status == GT_SPECIAL_IN_TEXT)) fault->byte += done - begin;
+  return status;
+}
+
+static int gt_plain_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *end, const uint8_t *limit,
+                            const gt_call *call GT_UNUSED, gt_fault *fault GT_UNUSED) {
+  return sink->stretch(sink, begin, end, limit);
+}
+
+/* Raw text between added tokens of the first pass. */
+static int gt_raw_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *end, const uint8_t *limit, const gt_call *call,
+                          gt_fault *fault) {
+#if GT_NFC
+  if (GT_UNLIKELY(gt_nfc_first(begin, (size_t)(end - begin)) >= 0)) {
+    const size_t length = gt_nfc(begin, (size_t)(end - begin), sink->normalized);
+    if (length == SIZE_MAX) return GT_NO_MEMORY;
+    begin = sink->normalized->memory;
+    end = limit = begin + length;
+    if (begin == end) return GT_OK;
+  }
+#endif
+  if (GT_ADDED1_COUNT) return gt_cut_added(sink, 1, begin, end, limit, call, fault, gt_plain_stretch);
+  return gt_plain_stretch(sink, begin, end, limit, call, fault);
+}
+
+static int gt_give_ids(gt_sink *sink, const uint32_t *ids, size_t count) {
+  int status = GT_OK;
+  for (size_t i = 0; i < count && status == GT_OK; i++) status = sink->id(sink, ids[i]);
+  return status;
+}
+
+/* A whole text into the sink. */
+static int gt_walk_text(gt_sink *sink, const uint8_t *text, size_t length, const gt_call *call, gt_fault *fault) {
+  const uint8_t *const end = text + length;
+  fault->byte = -1;
+  fault->added = -1;
+  if (call->check_utf8) {
+    const int64_t bad = gt_validate(text, length);
+    if (GT_UNLIKELY(bad >= 0)) {
+      fault->byte = bad;
+      return GT_BAD_UTF8;
+    }
+  }
+  int status = GT_OK;
+  if (call->add_special_tokens) status = gt_give_ids(sink, gt_prefix_ids, GT_PREFIX_COUNT);
+  if (status == GT_OK && length) {
+    if (GT_ADDED0_COUNT) status = gt_cut_added(sink, 0, text, end, end, call, fault, gt_raw_stretch);
+    else status = gt_raw_stretch(sink, text, end, end, call, fault);
+  }
+  if (call->add_special_tokens && status == GT_OK) status = gt_give_ids(sink, gt_suffix_ids, GT_SUFFIX_COUNT);
+  return status;
+}
+
+/* ------------------------------------------------------------------ the sink that encodes at once */
+typedef struct {
+  gt_sink sink;
+  gt_ids *ids;
+} gt_encoding_sink;
+
+static int gt_encode_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *end, const uint8_t *limit) {
+  return gt_active->encode_span(sink->thread, begin, end, end, limit, ((gt_encoding_sink *)sink)->ids) ? GT_OK : GT_NO_MEMORY;
+}
+
+static int gt_encode_id(gt_sink *sink, uint32_t id) {
+  gt_ids *const ids = ((gt_encoding_sink *)sink)->ids;
+  if (!gt_ids_reserve(ids, 1)) return GT_NO_MEMORY;
+  ids->p[ids->n++] = id;
+  return GT_OK;
+}
+
+/* Ids of one text, appended. */
+static int gt_encode_text(gt_thread *t, const uint8_t *text, size_t length, const gt_call *call, gt_ids *ids, gt_fault *fault) {
+  gt_encoding_sink sink = {{gt_encode_stretch, gt_encode_id, t, &t->normalized}, ids};
+  return gt_walk_text(&sink.sink, text, length, call, fault);
+}
+
+/* One text on this thread; its ids stay in the thread's scratch until its next call. Their number, or a status. */
+GT_UNUSED static int64_t gt_encode_into(gt_thread *t, const uint8_t *text, size_t length, const gt_call *call, uint32_t **ids) {
+  gt_ids list = {t->ids, 0, t->id_capacity};
+  gt_fault fault;
+  const int status = gt_encode_text(t, text, length, call, &list, &fault);
+  t->ids = list.p;
+  t->id_capacity = list.capacity;
+  *ids = list.p;
+  return status == GT_OK ? (int64_t)list.n : status;
+}

@@ -1,0 +1,226 @@
+/* What belongs to one thread: batch arrays and bounded caches of words. None of it is needed for correctness.
+ *
+ * A word is one pre-token, or a part of one between safe cuts. Three tables, all with exact keys:
+ *
+ *   hot    words of at most 8 bytes and 2 ids      16-byte slots, direct-mapped, the newest wins; meant to stay in L2
+ *   words  words of at most 16 bytes               32-byte slots, two a cache line; ids past the fourth are in the arena
+ *   longs  words of 17 to GT_LONG_WORD bytes       hash, place in the arena, length; bytes compared in the arena
+ *
+ * Keys are the word's bytes padded with 0xFF, which is in no UTF-8 text.
+ */
+#ifndef GT_THREAD_H
+#define GT_THREAD_H
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+/* Ids of a word. The top byte of `first` is their number, if it is at most four: then the first two are in bits 0-23 and
+ * 32-55 of `first`, the others the two halves of `second`. Else it says where they are: bits 0-31 an index there, bits
+ * 32-55 their number. Zero: no memory. */
+typedef struct { uint64_t first, second; } gt_value;
+#define GT_VALUE_IDS 0x00FFFFFF00FFFFFFull
+/* A single id that is right for a whole pre-token but is not what merging makes of these bytes inside a longer one. */
+#define GT_VALUE_WHOLE_ONLY (1ull << 31)
+enum { GT_VALUE_INLINE = 4, GT_VALUE_SIDE = 0xFF, GT_VALUE_ARENA = 0xFE };
+GT_INLINE unsigned gt_value_kind(uint64_t first) { return (unsigned)(first >> 56); }
+GT_INLINE uint32_t gt_value_count(uint64_t first) { return (uint32_t)(first >> 32 & 0xFFFFFF); }
+GT_INLINE int gt_value_whole_only(uint64_t first) { return GT_IGNORE_MERGES && gt_value_kind(first) == 1 && (first & GT_VALUE_WHOLE_ONLY); }
+GT_INLINE uint64_t gt_value_first(unsigned kind, uint64_t high, uint64_t low) { return (uint64_t)kind << 56 | high << 32 | low; }
+
+typedef struct { uint64_t key, first; } gt_hot_slot;
+typedef struct { uint64_t lo, hi; gt_value value; } gt_word_slot;
+typedef struct { uint64_t hash; uint32_t at, length; } gt_long_slot;
+
+#ifndef GT_HOT_BITS
+#define GT_HOT_BITS 15 /* 512 KiB */
+#endif
+#define GT_WORD_BITS_FIRST 13 /* 256 KiB at first, grows */
+#define GT_WORD_BITS_LAST 19  /* 16 MiB */
+#define GT_LONG_BITS_FIRST 12 /* 64 KiB */
+#define GT_LONG_BITS_LAST 18  /* 4 MiB */
+#define GT_ARENA_LAST (3u << 20) /* entries of 4 bytes: 12 MiB */
+#define GT_LONG_WORD 1024
+#define GT_EMPTY_KEY (~1ull) /* no text has 0xFE, no padded key ends like this */
+#define GT_LONG_KEY (~2ull)  /* nor like this: upper half of the key of a word that is too long for one */
+
+#define GT_SIDE (GT_CHUNK + GT_LONG_WORD + 64) /* ids of one batch, or of one long word, that are kept nowhere */
+
+/* A piece that missed the hot table: its number, key (or hash, if it is longer than 16 bytes) and line in `words`. */
+typedef struct {
+  uint64_t lo, hi;
+  uint32_t index, line;
+} gt_miss;
+
+/* Words being learnt (see learn.h): a word is a range of parts, a part has ids or waits for those of a piece. */
+typedef struct {
+  uint32_t *ids;
+  uint32_t count;
+  int32_t piece; /* -1: none */
+} gt_word_part;
+typedef struct {
+  uint32_t miss, first_part, end_part;
+} gt_new_word;
+
+typedef struct gt_thread {
+  gt_hot_slot *hot;
+  gt_word_slot *words;
+  gt_long_slot *longs;
+  uint32_t *arena;
+  unsigned word_bits, long_bits;
+  size_t word_count, long_count, arena_used, arena_capacity;
+  gt_scratch merge, normalized, parts;
+  gt_right_memo memo;
+  uint32_t *ids; /* result of gt_encode_into */
+  size_t id_capacity;
+  struct gt_thread *next_free;
+  /* one batch: the pieces of a chunk */
+  uint32_t starts[GT_CHUNK + 128];
+  gt_value values[GT_CHUNK + 16];
+  uint32_t missed[GT_CHUNK + 16]; /* numbers of pieces */
+  gt_miss misses[GT_CHUNK + 16];
+  gt_hot_slot nowhere; /* written to instead of a branch */
+  uint32_t side[GT_SIDE];
+  size_t side_used;
+  uint8_t tail[GT_TAIL];
+  gt_new_word new_words[GT_CHUNK + 16];
+  gt_word_part word_parts[GT_CHUNK + 16];
+  gt_piece pieces[GT_CHUNK + 16];
+  uint32_t part_ids[GT_CHUNK + 64];
+  size_t part_count, piece_count, part_ids_used;
+} gt_thread;
+
+/* Growing list of ids. */
+typedef struct {
+  uint32_t *p;
+  size_t n, capacity;
+} gt_ids;
+
+/* Room for `more` ids past the end (and 8 beyond, since four are stored at a time); 0 when there is no memory. */
+static int gt_ids_reserve(gt_ids *ids, size_t more) {
+  if (GT_LIKELY(ids->capacity - ids->n >= more + 8 && ids->p)) return 1;
+  size_t grown = ids->capacity + ids->capacity / 2;
+  if (grown < ids->n + more + 8) grown = ids->n + more + 8;
+  uint32_t *p = realloc(ids->p, grown * sizeof *p);
+  if (!p) return 0;
+  ids->p = p;
+  ids->capacity = grown;
+  return 1;
+}
+
+static void gt_thread_clear_words(gt_thread *t) {
+  for (size_t i = 0; i < (size_t)1 << t->word_bits; i++) t->words[i].lo = t->words[i].hi = GT_EMPTY_KEY;
+  t->word_count = 0;
+  for (size_t i = 0; i < (size_t)1 << t->long_bits; i++) t->longs[i].length = 0;
+  t->long_count = 0;
+  t->arena_used = 0;
+}
+
+static void gt_thread_free(gt_thread *t) {
+  if (!t) return;
+  free(t->hot);
+  free(t->words);
+  free(t->longs);
+  free(t->arena);
+  free(t->merge.memory);
+  free(t->normalized.memory);
+  free(t->parts.memory);
+  free(t->memo.states);
+  free(t->ids);
+  free(t);
+}
+
+/* Tables from 2 MiB on are put on huge pages where the system grants them: random probes then miss the TLB less. */
+static void *gt_aligned(size_t bytes) {
+  void *p = NULL;
+  const size_t huge = 2u << 20;
+  if (posix_memalign(&p, bytes >= huge ? huge : 64, bytes)) return NULL;
+#ifdef MADV_HUGEPAGE
+  if (bytes >= huge) madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+  return p;
+}
+
+static gt_thread *gt_thread_new(void) {
+  gt_thread *t = gt_aligned(sizeof *t);
+  if (!t) return NULL;
+  memset(t, 0, offsetof(gt_thread, starts));
+  t->side_used = 0;
+  t->word_bits = GT_WORD_BITS_FIRST;
+  t->long_bits = GT_LONG_BITS_FIRST;
+  t->arena_capacity = 1 << 14;
+  t->hot = gt_aligned(sizeof *t->hot << GT_HOT_BITS);
+  t->words = gt_aligned(sizeof *t->words << t->word_bits);
+  t->longs = gt_aligned(sizeof *t->longs << t->long_bits);
+  t->arena = malloc(t->arena_capacity * sizeof *t->arena);
+  if (!t->hot || !t->words || !t->longs || !t->arena) {
+    gt_thread_free(t);
+    return NULL;
+  }
+  for (size_t i = 0; i < (size_t)1 << GT_HOT_BITS; i++) t->hot[i] = (gt_hot_slot){GT_EMPTY_KEY, 0};
+  gt_thread_clear_words(t);
+  return t;
+}
+
+/* ------------------------------------------------------------------ the calling thread's own
+ * States of ended threads go to a free list, so that short-lived threads find warm caches. A fork copies them all:
+ * nothing here is shared with another process or needs a lock that another thread might hold in the child, but for the
+ * list's, which the child makes anew. */
+static pthread_mutex_t gt_free_lock = PTHREAD_MUTEX_INITIALIZER;
+static gt_thread *gt_free_threads;
+static unsigned gt_free_count;
+static pthread_key_t gt_thread_key;
+static pthread_once_t gt_thread_once = PTHREAD_ONCE_INIT;
+static __thread gt_thread *gt_own_thread;
+enum { GT_FREE_LAST = 64 };
+
+static void gt_thread_give(gt_thread *t) {
+  pthread_mutex_lock(&gt_free_lock);
+  const int keep = gt_free_count < GT_FREE_LAST;
+  if (keep) {
+    t->next_free = gt_free_threads;
+    gt_free_threads = t;
+    gt_free_count++;
+  }
+  pthread_mutex_unlock(&gt_free_lock);
+  if (!keep) gt_thread_free(t);
+}
+
+static gt_thread *gt_thread_take(void) {
+  pthread_mutex_lock(&gt_free_lock);
+  gt_thread *t = gt_free_threads;
+  if (t) {
+    gt_free_threads = t->next_free;
+    gt_free_count--;
+  }
+  pthread_mutex_unlock(&gt_free_lock);
+  return t ? t : gt_thread_new();
+}
+
+static void gt_thread_ended(void *t) { gt_thread_give(t); }
+static void gt_before_fork(void) { pthread_mutex_lock(&gt_free_lock); }
+static void gt_after_fork(void) { pthread_mutex_unlock(&gt_free_lock); }
+static void gt_thread_setup(void) {
+  pthread_key_create(&gt_thread_key, gt_thread_ended);
+  pthread_atfork(gt_before_fork, gt_after_fork, gt_after_fork);
+}
+
+GT_NOINLINE gt_thread *gt_thread_first(void) {
+  pthread_once(&gt_thread_once, gt_thread_setup);
+  gt_thread *t = gt_thread_take();
+  if (t) {
+    gt_own_thread = t;
+    pthread_setspecific(gt_thread_key, t);
+  }
+  return t;
+}
+
+/* NULL when memory is out. */
+static inline gt_thread *gt_thread_self(void) { return GT_LIKELY(gt_own_thread != NULL) ? gt_own_thread : gt_thread_first(); }
+
+static size_t gt_thread_size(const gt_thread *t) {
+  return sizeof *t + (sizeof *t->hot << GT_HOT_BITS) + (sizeof *t->words << t->word_bits) + (sizeof *t->longs << t->long_bits) +
+         t->arena_capacity * 4 + t->merge.capacity + t->normalized.capacity + t->parts.capacity + t->memo.capacity +
+         t->id_capacity * 4;
+}
+
+#endif

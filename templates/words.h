@@ -1,0 +1,365 @@
+/* Words to ids: the slow half of a probe. What the caches do not know is looked up in the baked tables, cut at safe places,
+ * merged, and put into the caches. See thread.h for the caches' layout. */
+#ifndef GT_WORDS_H
+#define GT_WORDS_H
+
+/* OR of these pads a word of n bytes (0-16) to its 16-byte key. */
+#define GT_PAD8(n) ((n) >= 8 ? 0ull : ~0ull << (8 * (n)))
+#define GT_PADS(n) {GT_PAD8(n), (n) <= 8 ? ~0ull : GT_PAD8((n) - 8)}
+static const uint64_t gt_pads[17][2] __attribute__((aligned(64))) = {
+  GT_PADS(0),  GT_PADS(1),  GT_PADS(2),  GT_PADS(3),  GT_PADS(4),  GT_PADS(5),  GT_PADS(6),  GT_PADS(7), GT_PADS(8),
+  GT_PADS(9),  GT_PADS(10), GT_PADS(11), GT_PADS(12), GT_PADS(13), GT_PADS(14), GT_PADS(15), GT_PADS(16)};
+/* For the hot table, which holds words of at most 8 bytes: longer ones become a key that is never stored. */
+static const uint64_t gt_hot_pads[10] __attribute__((aligned(64))) = {
+  GT_PAD8(0), GT_PAD8(1), GT_PAD8(2), GT_PAD8(3), GT_PAD8(4), GT_PAD8(5), GT_PAD8(6), GT_PAD8(7), GT_PAD8(8), ~0ull};
+
+GT_INLINE uint64_t gt_hot_key(const uint8_t *p, size_t n) { return gt_load64(p) | gt_hot_pads[n < 9 ? n : 9]; }
+GT_INLINE size_t gt_hot_index(uint64_t key) { return (size_t)(key * 0x9E3779B97F4A7C15ull >> (64 - GT_HOT_BITS)); }
+
+/* The key of a word of at most 16 bytes; reads 16 bytes at p. */
+GT_INLINE void gt_word_key(const uint8_t *p, size_t n, uint64_t *lo, uint64_t *hi) {
+  *lo = gt_load64(p) | gt_pads[n][0];
+  *hi = gt_load64(p + 8) | gt_pads[n][1];
+}
+
+/* The same, reading no byte at or after `limit`. */
+GT_INLINE void gt_word_key_bounded(const uint8_t *p, size_t n, const uint8_t *limit, uint64_t *lo, uint64_t *hi) {
+  uint8_t copy[16];
+  if ((size_t)(limit - p) >= 16) {
+    gt_word_key(p, n, lo, hi);
+    return;
+  }
+  memset(copy, 0, sizeof copy);
+  memcpy(copy, p, n);
+  gt_word_key(copy, n, lo, hi);
+}
+
+GT_INLINE uint64_t gt_hash_bytes(const uint8_t *p, size_t n) {
+  /* n > 8: whole words, then the last eight bytes again (multiply and fold, as wyhash does) */
+  uint64_t h = n * 0xA0761D6478BD642Full;
+  for (size_t i = 0; i + 8 < n; i += 8) {
+    const __uint128_t m = (__uint128_t)(h ^ gt_load64(p + i)) * 0xE7037ED1A0B428DBull;
+    h = (uint64_t)m ^ (uint64_t)(m >> 64);
+  }
+  const __uint128_t m = (__uint128_t)(h ^ gt_load64(p + n - 8)) * 0x8EBC6AF09C88C6E3ull;
+  return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
+GT_INLINE gt_word_slot *gt_word_line(const gt_thread *t, uint64_t hash) {
+  return t->words + (hash >> (64 - t->word_bits) & ~1ull);
+}
+
+/* Where the third word of a line goes: the other line of the pair. */
+GT_INLINE gt_word_slot *gt_next_line(const gt_thread *t, const gt_word_slot *line) {
+  return t->words + ((size_t)(line - t->words) ^ 2);
+}
+
+GT_INLINE gt_long_slot *gt_long_line(const gt_thread *t, uint64_t hash) {
+  return t->longs + (hash >> (64 - t->long_bits) & ~3ull);
+}
+
+GT_INLINE void gt_long_prefetch(const gt_thread *t, uint64_t hash) {
+  const gt_long_slot *const line = gt_long_line(t, hash);
+  for (unsigned k = 0; k < 4; k++)
+    if (line[k].hash == hash) __builtin_prefetch(t->arena + line[k].at);
+}
+
+/* ------------------------------------------------------------------ growth */
+
+/* The slot of a word in its line or the other one of the pair, or NULL. */
+GT_INLINE gt_word_slot *gt_find_word(const gt_thread *t, uint64_t lo, uint64_t hi) {
+  gt_word_slot *const pair = t->words + ((size_t)(gt_word_line(t, gt_hash16(lo, hi)) - t->words) & ~(size_t)3);
+  for (unsigned k = 0; k < 4; k++)
+    if (pair[k].lo == lo && pair[k].hi == hi) return &pair[k];
+  return NULL;
+}
+
+static void gt_place_word(gt_thread *t, const gt_word_slot *slot) {
+  gt_word_slot *line = gt_word_line(t, gt_hash16(slot->lo, slot->hi));
+  if (line[1].hi != GT_EMPTY_KEY && gt_next_line(t, line)[1].hi == GT_EMPTY_KEY) line = gt_next_line(t, line);
+  const unsigned k = line[0].hi != GT_EMPTY_KEY;
+  if (line[1].hi != GT_EMPTY_KEY) line[0] = line[1]; /* the older one goes */
+  else t->word_count++;
+  line[k] = *slot;
+}
+
+static void gt_grow_words(gt_thread *t) {
+  const unsigned bits = t->word_bits + 1;
+  gt_word_slot *const grown = gt_aligned(sizeof *grown << bits);
+  if (!grown) return; /* a cache need not grow */
+  gt_word_slot *const old = t->words;
+  const size_t count = (size_t)1 << t->word_bits;
+  for (size_t i = 0; i < (size_t)1 << bits; i++) grown[i].lo = grown[i].hi = GT_EMPTY_KEY;
+  t->words = grown;
+  t->word_bits = bits;
+  t->word_count = 0;
+  for (size_t i = 0; i < count; i++)
+    if (old[i].hi != GT_EMPTY_KEY) gt_place_word(t, &old[i]);
+  free(old);
+}
+
+static void gt_grow_longs(gt_thread *t) {
+  const unsigned bits = t->long_bits + 1;
+  gt_long_slot *const grown = gt_aligned(sizeof *grown << bits);
+  if (!grown) return;
+  gt_long_slot *const old = t->longs;
+  const size_t count = (size_t)1 << t->long_bits;
+  for (size_t i = 0; i < (size_t)1 << bits; i++) grown[i].length = 0;
+  t->longs = grown;
+  t->long_bits = bits;
+  for (size_t i = 0; i < count; i++) {
+    if (!old[i].length) continue;
+    gt_long_slot *const line = gt_long_line(t, old[i].hash);
+    unsigned k = 0;
+    while (k < 3 && line[k].length) k++;
+    line[k] = old[i];
+  }
+  free(old);
+}
+
+/* Place for `count` entries in the arena, or NULL (then the word is simply not kept). */
+static uint32_t *gt_arena_take(gt_thread *t, size_t count) {
+  if (t->arena_used + count > t->arena_capacity) {
+    size_t grown = t->arena_capacity * 2;
+    if (grown > GT_ARENA_LAST) grown = GT_ARENA_LAST;
+    if (t->arena_used + count > grown) return NULL;
+    uint32_t *const p = realloc(t->arena, grown * sizeof *p);
+    if (!p) return NULL;
+    t->arena = p;
+    t->arena_capacity = grown;
+  }
+  uint32_t *const place = t->arena + t->arena_used;
+  t->arena_used += count;
+  return place;
+}
+
+/* Between batches, when no value points into the arena. */
+GT_INLINE void gt_keep_bounded(gt_thread *t) {
+  if (GT_UNLIKELY(t->arena_used > GT_ARENA_LAST / 8 * 7)) gt_thread_clear_words(t);
+}
+
+/* ------------------------------------------------------------------ merging */
+
+#if GT_IGNORE_MERGES
+/* Entries that merging does not reach: they are the ids of whole pre-tokens only. */
+GT_INLINE int gt_whole_only(uint32_t id) { return gt_whole_only_bits[id >> 3] >> (id & 7) & 1; }
+#else
+GT_INLINE int gt_whole_only(uint32_t id) { (void)id; return 0; }
+#endif
+
+/* Short words of ASCII letters have no safe cut; looking for one costs more than it saves. */
+GT_INLINE int gt_worth_cutting(const uint8_t *p, size_t n) {
+  uint8_t any = 0;
+  for (size_t i = 0; i < n; i++) any |= p[i];
+  return any >> 7;
+}
+
+static void gt_keep_word(gt_thread *t, uint64_t lo, uint64_t hi, const uint32_t *ids, size_t count);
+
+/* The ids of a value to `out`, where there is room for one more than there are. */
+static size_t gt_copy_ids(const gt_thread *t, gt_value value, uint32_t *out) {
+  const unsigned kind = gt_value_kind(value.first);
+  if (kind > GT_VALUE_INLINE) {
+    const uint32_t count = gt_value_count(value.first);
+    memcpy(out, (kind == GT_VALUE_SIDE ? t->side : t->arena) + (uint32_t)value.first, count * sizeof *out);
+    return count;
+  }
+  gt_store64(out, value.first & GT_VALUE_IDS);
+  if (kind > 2) gt_store64(out + 2, value.second);
+  return kind;
+}
+
+/* Ids of a part of a pre-token, by merging alone. Parts of at most 16 bytes are kept like words: their keys are in no
+ * vocabulary, so as whole pre-tokens they would give the same. SIZE_MAX without memory. */
+static size_t gt_part_ids(gt_thread *t, const uint8_t *p, size_t n, const uint8_t *limit, uint32_t *out) {
+  if (n > 16) return gt_merge(p, n, out, &t->merge);
+  uint64_t lo, hi;
+  gt_word_key_bounded(p, n, limit, &lo, &hi);
+  const uint32_t id = gt_word16(lo, hi);
+  if (GT_LIKELY(id != GT_NONE)) {
+    if (GT_UNLIKELY(gt_whole_only(id))) return gt_merge(p, n, out, &t->merge);
+    out[0] = id;
+    return 1;
+  }
+  const gt_word_slot *const known = gt_find_word(t, lo, hi);
+  if (known && !gt_value_whole_only(known->value.first)) return gt_copy_ids(t, known->value, out);
+  const size_t count = gt_merge(p, n, out, &t->merge);
+  if (count != SIZE_MAX) gt_keep_word(t, lo, hi, out, count);
+  return count;
+}
+
+/* Ids of a pre-token that is no entry: cut where no entry can cross, then merged. `out` has room for n ids. */
+static size_t gt_merge_cut(gt_thread *t, const uint8_t *p, size_t n, const uint8_t *limit, uint32_t *out) {
+  const uint8_t *const end = p + n;
+  const uint8_t *cut = gt_next_cut(p, end);
+  if (cut == end) return gt_merge(p, n, out, &t->merge);
+  size_t count = 0;
+  for (const uint8_t *from = p;; from = cut, cut = gt_next_cut(from, end)) {
+    const size_t more = gt_part_ids(t, from, (size_t)(cut - from), limit, out + count);
+    if (GT_UNLIKELY(more == SIZE_MAX)) return SIZE_MAX;
+    count += more;
+    if (cut == end) return count;
+  }
+}
+
+/* Ids of a whole pre-token, asking no cache. */
+static size_t gt_pretoken_ids(gt_thread *t, const uint8_t *p, size_t n, const uint8_t *limit, uint32_t *out) {
+  if (n <= 16) {
+    uint64_t lo, hi;
+    gt_word_key_bounded(p, n, limit, &lo, &hi);
+    const uint32_t id = gt_word16(lo, hi);
+    if (id != GT_NONE) {
+      out[0] = id;
+      return 1;
+    }
+    if (!gt_worth_cutting(p, n)) return gt_merge(p, n, out, &t->merge);
+  } else if (n <= GT_LONGEST_ENTRY) {
+    const uint32_t id = gt_trie_exact(p, n);
+    if (id != GT_NONE) {
+      out[0] = id;
+      return 1;
+    }
+  }
+  return gt_merge_cut(t, p, n, limit, out);
+}
+
+/* ------------------------------------------------------------------ keeping */
+
+/* At most four ids as an inline value. */
+GT_INLINE gt_value gt_inline_value(const uint32_t *ids, size_t count) {
+  uint32_t four[4] = {0, 0, 0, 0};
+  for (size_t i = 0; i < count; i++) four[i] = ids[i];
+  return (gt_value){gt_value_first((unsigned)count, four[1], four[0]), four[2] | (uint64_t)four[3] << 32};
+}
+
+/* Ids that are kept nowhere: they lie at side[side_used]. */
+GT_INLINE gt_value gt_side_value(gt_thread *t, size_t count) {
+  const size_t at = t->side_used;
+  t->side_used += count;
+  return (gt_value){gt_value_first(GT_VALUE_SIDE, count, at), 0};
+}
+
+static void gt_keep_value(gt_thread *t, uint64_t lo, uint64_t hi, gt_value value) {
+  if (GT_UNLIKELY(t->word_count >= (size_t)1 << (t->word_bits - 1)) && t->word_bits < GT_WORD_BITS_LAST) gt_grow_words(t);
+  const gt_word_slot slot = {lo, hi, value};
+  gt_place_word(t, &slot);
+}
+
+static void gt_keep_word(gt_thread *t, uint64_t lo, uint64_t hi, const uint32_t *ids, size_t count) {
+  if (GT_UNLIKELY(gt_find_word(t, lo, hi) != NULL)) return; /* a word can come twice in one batch */
+  gt_value value;
+  if (count <= GT_VALUE_INLINE) {
+    value = gt_inline_value(ids, count);
+  } else {
+    uint32_t *const place = gt_arena_take(t, count);
+    if (!place) return;
+    memcpy(place, ids, count * sizeof *ids);
+    value = (gt_value){gt_value_first(GT_VALUE_ARENA, count, (uint64_t)(place - t->arena)), 0};
+  }
+  gt_keep_value(t, lo, hi, value);
+}
+
+/* The value of ids at side[side_used]; more than four stay there. */
+GT_INLINE gt_value gt_new_value(gt_thread *t, size_t count) {
+  if (count <= GT_VALUE_INLINE) return gt_inline_value(t->side + t->side_used, count);
+  return gt_side_value(t, count);
+}
+
+/* A word that its line does not hold, if the other line of the pair does: it comes home, where what is asked for often
+ * stays. `first` is zero if it does not. */
+GT_INLINE gt_value gt_fetch_word(gt_thread *t, uint64_t lo, uint64_t hi) {
+  gt_word_slot *const line = gt_word_line(t, gt_hash16(lo, hi)), *const next = gt_next_line(t, line);
+  for (unsigned k = 0; k < 2; k++)
+    if (next[k].lo == lo && next[k].hi == hi) {
+      const gt_word_slot found = next[k];
+      next[k] = line[1];
+      line[1] = found;
+      return found.value;
+    }
+  return (gt_value){0, 0};
+}
+
+/* A pre-token of 17 to GT_LONG_WORD bytes, if it is known. */
+static gt_value gt_find_long(const gt_thread *t, const uint8_t *p, size_t n, uint64_t hash) {
+  const gt_long_slot *const line = gt_long_line(t, hash);
+  for (unsigned k = 0; k < 4; k++) {
+    if (line[k].hash != hash || line[k].length != n) continue;
+    const uint32_t *const kept = t->arena + line[k].at; /* number of ids, ids, bytes */
+    if (GT_UNLIKELY(memcmp(kept + 1 + kept[0], p, n) != 0)) continue;
+    if (kept[0] <= GT_VALUE_INLINE) return gt_inline_value(kept + 1, kept[0]);
+    return (gt_value){gt_value_first(GT_VALUE_ARENA, kept[0], line[k].at + 1), 0};
+  }
+  return (gt_value){0, 0};
+}
+
+static void gt_keep_long(gt_thread *t, const uint8_t *p, size_t n, uint64_t hash, const uint32_t *ids, size_t count) {
+  uint32_t *const place = gt_arena_take(t, 1 + count + (n + 3) / 4);
+  if (!place) return;
+  place[0] = (uint32_t)count;
+  memcpy(place + 1, ids, count * sizeof *ids);
+  memcpy(place + 1 + count, p, n);
+  if (GT_UNLIKELY(t->long_count >= (size_t)1 << (t->long_bits - 1)) && t->long_bits < GT_LONG_BITS_LAST) gt_grow_longs(t);
+  gt_long_slot *const line = gt_long_line(t, hash);
+  unsigned k = 0;
+  while (k < 3 && line[k].length) k++;
+  if (line[k].length) memmove(line, line + 1, 3 * sizeof *line); /* the oldest one goes */
+  else t->long_count++;
+  line[k] = (gt_long_slot){hash, (uint32_t)(place - t->arena), (uint32_t)n};
+}
+
+/* A pre-token of at most GT_LONG_WORD bytes by itself, kept: its ids lie at side[side_used]. Their number, or SIZE_MAX. */
+static size_t gt_learn_one(gt_thread *t, const uint8_t *p, size_t n, const uint8_t *limit, uint64_t lo, uint64_t hi,
+                           uint64_t hash) {
+  uint32_t *const ids = t->side + t->side_used;
+  const size_t count = gt_pretoken_ids(t, p, n, limit, ids);
+  if (GT_UNLIKELY(count == SIZE_MAX)) return SIZE_MAX;
+  if (n > 16) gt_keep_long(t, p, n, hash, ids, count);
+  else if (count > 1 || !gt_whole_only(ids[0])) gt_keep_word(t, lo, hi, ids, count);
+  return count;
+}
+
+typedef uint64_t gt_pair64 __attribute__((vector_size(16)));
+
+/* Ids of a value, appended at `out`, where there is room for four more than there are. Returns the new end. */
+GT_INLINE uint32_t *gt_emit(const gt_thread *t, const gt_value *value, uint32_t *out) {
+  const unsigned kind = ((const uint8_t *)value)[7]; /* its top byte, without waiting for the vector */
+  gt_pair64 ids;
+  memcpy(&ids, value, sizeof ids);
+  ids &= (gt_pair64){GT_VALUE_IDS, ~0ull};
+  memcpy(out, &ids, sizeof ids);
+  if (GT_LIKELY(kind <= GT_VALUE_INLINE)) return out + kind;
+  const uint32_t count = gt_value_count(value->first);
+  memcpy(out, (kind == GT_VALUE_SIDE ? t->side : t->arena) + (uint32_t)value->first, count * sizeof *out);
+  return out + count;
+}
+
+/* One pre-token of any length outside a batch, appended to `out`. 0 without memory. */
+GT_NOINLINE int gt_append_pretoken(gt_thread *t, const uint8_t *p, size_t n, const uint8_t *limit, gt_ids *out) {
+  if (!gt_ids_reserve(out, n)) return 0;
+  if (n > GT_LONG_WORD) {
+    const size_t count = gt_pretoken_ids(t, p, n, limit, out->p + out->n);
+    if (count == SIZE_MAX) return 0;
+    out->n += count;
+    return 1;
+  }
+  t->side_used = 0;
+  gt_value value = {0, 0};
+  uint64_t lo = 0, hi = 0, hash = 0;
+  if (n > 16) {
+    hash = gt_hash_bytes(p, n);
+    value = gt_find_long(t, p, n, hash);
+  } else {
+    gt_word_key_bounded(p, n, limit, &lo, &hi);
+    const gt_word_slot *const known = gt_find_word(t, lo, hi);
+    if (known) value = known->value;
+  }
+  if (!value.first) {
+    const size_t count = gt_learn_one(t, p, n, limit, lo, hi, hash);
+    if (count == SIZE_MAX) return 0;
+    value = gt_new_value(t, count);
+  }
+  out->n = (size_t)(gt_emit(t, &value, out->p + out->n) - out->p);
+  return 1;
+}
+
+#endif
