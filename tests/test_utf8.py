@@ -38,7 +38,7 @@ EDGES += bytes([0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF])
 
 @pytest.fixture(scope="module")
 def library() -> ctypes.CDLL:
-    built = harness["build"](SOURCE)
+    built: ctypes.CDLL = harness["build"](SOURCE)
     built.validate.restype = ctypes.c_int64
     built.validate.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     return built

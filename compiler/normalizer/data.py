@@ -59,6 +59,9 @@ def _check(
         assert composed not in classes and head not in classes and head not in seconds
     assert not set(decompositions) & set(classes)  # a mark is its own decomposition
     assert max(classes.values()) < 64
+    for c, parts in decompositions.items():
+        size = len(chr(c).encode())
+        assert 2 * len(parts) <= 3 * size and sum(len(chr(part).encode()) for part in parts) <= 3 * size
 
 
 def nfc_data_for_runtime() -> dict[str, npt.NDArray[Any]]:

@@ -21,7 +21,7 @@ def build_nfc_tables(data: NfcData) -> TableSet:
     """Tables and constants of templates/normalize.h; the header says how each is read."""
     flags = nfc_flags(data)
     blocks, rows = _two_stages(flags)
-    index, values = _decompositions(data)
+    index, values = _decompositions(data, flags)
     index_blocks, index_rows = _two_stages(index)
     return TableSet(
         (
@@ -29,8 +29,11 @@ def build_nfc_tables(data: NfcData) -> TableSet:
             Table("nfc_flags", rows, "class rank, 64: may compose with what is before it, 128: never in NFC"),
             Table("nfc_split_blocks", index_blocks, "row of nfc_split_index of every 64 code points"),
             Table("nfc_split_index", index_rows, "where in nfc_splits the full decomposition begins, 0: none"),
-            Table("nfc_splits", values, "code points of decompositions; class rank << 24 each, bit 31: the last one"),
+            Table(
+                "nfc_splits", values, "decompositions: code point | nfc_flags << 24 of each part, bit 31: the last one"
+            ),
             Table("nfc_pairs", _pair_slots(data), "first << 42 | second << 21 | composed, open addressing"),
+            Table("nfc_leads", nfc_leads(flags), "1 for a byte that leads characters with flags"),
             Table("nfc_finder", nfc_finder(flags), "nibble masks that find the bytes of characters with flags"),
         ),
         {"nfc_pair_slots_log2": PAIR_SLOTS_LOG2},
@@ -53,18 +56,27 @@ def nfc_flags(data: NfcData) -> npt.NDArray[np.uint8]:
     return flags
 
 
+def nfc_leads(flags: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """(256,) uint8: 1 for the first byte of every character that has flags."""
+    leads = np.zeros(256, np.uint8)
+    leads[[chr(c).encode()[0] for c in np.flatnonzero(flags).tolist()]] = 1
+    return leads
+
+
 def _two_stages(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.generic]]:
     rows, which = np.unique(values.reshape(BLOCKS, 64), axis=0, return_inverse=True)
     assert len(rows) <= 256 and not rows[0].any()  # row 0 is the empty one
     return which.reshape(-1).astype(np.uint8), rows.reshape(-1)
 
 
-def _decompositions(data: NfcData) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32]]:
+def _decompositions(
+    data: NfcData, flags: npt.NDArray[np.uint8]
+) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32]]:
     index = np.zeros(0x110000, np.uint16)
     values = [0]
     for c, parts in data.decompositions.items():
         index[c] = len(values)
-        values += [part | data.classes.get(part, 0) << 24 for part in parts]
+        values += [part | int(flags[part]) << 24 for part in parts]
         values[-1] |= 1 << 31
     assert len(values) < 1 << 16
     return index, np.array(values, np.uint32)
@@ -89,19 +101,26 @@ def _finder_bucket(lead: int, second: int) -> int:
     """Which of 16 buckets looks for characters that begin so.
 
     A bucket accepts the product of the nibbles it has seen, so what meets in a bucket decides what is found by mistake.
-    These keep Latin, Greek, Cyrillic, Han, kana, Hangul, their punctuation and emoji free of mistakes.
+    These keep Latin, Greek, Cyrillic, Hebrew and Arabic letters, Han, kana, Hangul, their punctuation and emoji free of
+    mistakes.
     """
+    if lead < 0xD0:
+        return 15 if lead >= 0xCE else 0
     if lead < 0xE0:
-        return 15 if lead in (0xCE, 0xCF) else 0 if lead < 0xD0 else 1
+        if lead == 0xD7:
+            return 9
+        if lead in (0xD8, 0xD9):
+            return 11 if second >> 4 == 9 else 14
+        return 1
     if lead < 0xE2:
         return 2 if lead == 0xE0 else 3 if second < 0xB0 else 4
     if lead == 0xE2:
         return 5 if second == 0x80 else 6
     if lead == 0xE3:
-        return 7 if second == 0x80 else 8 if second == 0x82 else 9
+        return 7 if second == 0x80 else 8
     if lead < 0xF0:
-        return 10 if lead < 0xEF else 11 if second < 0xB0 else 12
-    return 13 if second < 0xA0 else 14
+        return 12 if second >= 0xB0 else 10
+    return 13 if second < 0xA0 else 12
 
 
 def nfc_finder(flags: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
