@@ -134,12 +134,8 @@ def added_tokens(subject: Subject, alphabet: texts.Alphabet, random: Random, clo
     contents = [token["content"] for token in subject.manifest["added_tokens"]]
     if not contents:
         return 0
-    modes: list[Any] = [
-        "match",
-        "text",
-        {random.choice(contents)},
-        dict.fromkeys(random.choices(contents, k=2), "text"),
-    ]
+    each = {content: random.choice(("match", "text")) for content in contents}
+    modes: list[Any] = ["match", "text", {random.choice(contents)}, each]
     source = texts.added_token_texts(contents, alphabet, random)
     done = 0
     for number, batch in enumerate(clock.batches(source, 64)):
