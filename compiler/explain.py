@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gigatok_compile.ir.definition import TokenizerDefinition
 from gigatok_compile.ir.plan import TableSet
-from gigatok_compile.split_plan import SplitPlan, StepTier
+from gigatok_compile.ir.split import SplitPlan, StepTier
 from gigatok_compile.vocabulary.added_tokens import AddedTokenPlan
 
 TIERS = {

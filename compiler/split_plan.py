@@ -12,14 +12,17 @@ tier for now, and the plan says what stood in the way.
 from __future__ import annotations
 
 from gigatok_compile.automaton.determinise import determinise
-from gigatok_compile.automaton.nfa import build_nfa
 from gigatok_compile.bitstream.bimachine import build_bimachine
 from gigatok_compile.bitstream.lower import lower_predicates
 from gigatok_compile.bitstream.predicates import derive_predicates
 from gigatok_compile.emit.tag_tables import check_kernel_limits
 from gigatok_compile.errors import CompileError, Unsupported
 from gigatok_compile.ir.definition import ByteLevelStep, SplitStep, TokenizerDefinition
+from gigatok_compile.ir.automaton import BoundaryAutomaton
 from gigatok_compile.ir.split import SplitKernel, SplitPlan, StepTier
+from gigatok_compile.ir.tags import TagProgram
+from gigatok_compile.pattern.codeset import CodeSet
+from gigatok_compile.pattern.names import tag_names
 from gigatok_compile.pattern.parse import parse_pattern
 from gigatok_compile.pattern.partition import literal_program, partition
 
@@ -46,12 +49,21 @@ def compile_split(step: SplitStep) -> SplitKernel:
     """
     tags = partition(parse_pattern(step.pattern, step.dialect, step.where)) if step.is_regex else literal_program(step.pattern)
     automaton = determinise(tags)
-    nfa = build_nfa(tags)
-    machine = build_bimachine(nfa)
+    machine = build_bimachine(automaton)
     bits = lower_predicates(
-        derive_predicates(machine), machine, pattern=step.pattern, tag_names=[tag.name for tag in tags.tags]
+        derive_predicates(machine), machine, pattern=step.pattern, tag_names=column_names(automaton, tags)
     )
     return SplitKernel(step, tags, automaton, machine, bits)
+
+
+def column_names(automaton: BoundaryAutomaton, tags: TagProgram) -> list[str]:
+    """A C identifier for each column, from its code points alone, so that it does not show how the pattern is spelt."""
+    return tag_names(
+        [
+            CodeSet.of(r for tag in automaton.tags_of(column) for r in tags.tags[tag].ranges)
+            for column in range(automaton.column_count)
+        ]
+    )
 
 
 def _plan_step(step: SplitStep) -> StepTier:

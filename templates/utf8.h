@@ -21,11 +21,15 @@
 
 #include "common.h"
 
+#ifndef GT_X86 /* 0: do without the vector code of x86-64 */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define GT_X86 1
-#include <immintrin.h>
 #else
 #define GT_X86 0
+#endif
+#endif
+#if GT_X86
+#include <immintrin.h>
 #endif
 
 /* Which vector unit the scanners of utf8.h, normalize.h and added.h may use: 0 none, 2 AVX2, 3 AVX-512 BW.

@@ -25,13 +25,15 @@ GT_INLINE void gt_word16_prefetch(uint64_t lo, uint64_t hi) { __builtin_prefetch
 GT_INLINE uint32_t gt_word16(uint64_t lo, uint64_t hi) {
   const uint64_t hash = gt_hash16(lo, hi);
   for (const uint64_t *bucket = gt_word_bucket(hash);; bucket += 8) {
-    /* no branch between the three: which one it is is not foreseeable */
-    uint32_t id = GT_NONE;
-    if (!((bucket[0] ^ lo) | (bucket[3] ^ hi))) id = (uint32_t)bucket[6];
-    if (!((bucket[1] ^ lo) | (bucket[4] ^ hi))) id = (uint32_t)(bucket[6] >> 32);
-    if (!((bucket[2] ^ lo) | (bucket[5] ^ hi))) id = (uint32_t)bucket[7];
+    /* masks, not branches: which of the three it is cannot be foreseen */
+    const uint32_t first = -(uint32_t)(((bucket[0] ^ lo) | (bucket[3] ^ hi)) == 0);
+    const uint32_t second = -(uint32_t)(((bucket[1] ^ lo) | (bucket[4] ^ hi)) == 0);
+    const uint32_t third = -(uint32_t)(((bucket[2] ^ lo) | (bucket[5] ^ hi)) == 0);
+    const uint32_t id = (first & (uint32_t)bucket[6]) | (second & (uint32_t)(bucket[6] >> 32)) |
+                        (third & (uint32_t)bucket[7]) | ~(first | second | third);
     /* a word that this bucket turned away is in a later one; the last bucket turns nobody away */
-    if (GT_LIKELY(id != GT_NONE) || GT_LIKELY(!(bucket[7] >> (32 + (hash & 31)) & 1))) return id;
+    const uint32_t turned_away = (uint32_t)(bucket[7] >> (32 + (hash & 31))) & 1;
+    if (GT_LIKELY(!((id == GT_NONE) & turned_away))) return id;
   }
 }
 
@@ -115,9 +117,11 @@ GT_NOINLINE int gt_cut_fragment_inside(uint32_t left, uint32_t right) {
 
 GT_INLINE int gt_cut_between(uint32_t left, uint32_t right, uint8_t last, uint8_t first) {
   if (!((last | first) & 0x80)) return !(gt_cut_ascii[2 * last + (first >> 6)] >> (first & 63) & 1);
-  if (gt_cut_pair_inside((uint64_t)left << 32 | right)) return 0;
-  const uint32_t filter = last * 256u + first;
-  return GT_LIKELY(!(gt_cut_filter[filter >> 6] >> (filter & 63) & 1)) || !gt_cut_fragment_inside(left, right);
+  const int inside = gt_cut_pair_inside((uint64_t)left << 32 | right);
+  const uint32_t at = last * 256u + first;
+  const int asked = (int)(gt_cut_filter[at >> 6] >> (at & 63) & 1);
+  if (GT_UNLIKELY(asked & !inside)) return !gt_cut_fragment_inside(left, right);
+  return !inside;
 }
 
 /* The character at p (valid UTF-8), and how many bytes it has. */

@@ -49,7 +49,7 @@ def kernel_tables(kernel: SplitKernel) -> TableSet:
     """Tables of the splitting kernels."""
     tables = automaton_tables(kernel.automaton, kernel.tags)
     if kernel.bits is not None and kernel.machine is not None:
-        tables |= tag_tables(kernel.bits, kernel.machine, kernel.tags)
+        tables |= tag_tables(kernel.bits, kernel.machine, kernel.automaton, kernel.tags)
     return tables | TableSet(constants={"bitstream": int(kernel.bits is not None)})
 
 

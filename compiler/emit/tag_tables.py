@@ -1,6 +1,6 @@
 """BitProgram and tags -> the tables its kernel reads: tags of bytes and code points, class codes, the right automaton.
 
-The kernel's tags are coarser than the pattern's: tags that are in the same classes and that the right automaton does not
+The kernel's tags are coarser than the pattern's: columns of the automaton that are in the same classes and that the right automaton does not
 tell apart are one. Each gets a code, a string of bits, one for each class; a class mask is then one bit of the codes.
 """
 
@@ -29,7 +29,7 @@ MAX_RIGHT_STREAMS = 64
 
 @dataclass(frozen=True, slots=True)
 class KernelTags:
-    """kernel_tag[t] for every pattern tag t; the last kernel tag is "past the end of the text"."""
+    """kernel_tag[c] for every column c of the automaton; the last kernel tag is "past the end of the text"."""
 
     kernel_tag: tuple[int, ...]
     count: int  # the end included
@@ -40,7 +40,7 @@ class KernelTags:
 
 
 def merge_tags(program: BitProgram) -> KernelTags:
-    """Pattern tags that the kernel cannot tell apart fall together; numbered by first pattern tag."""
+    """Columns that the kernel cannot tell apart fall together; numbered by first column."""
     numbers: dict[tuple[object, ...], int] = {}
     kernel_tag = []
     for tag, row in enumerate(program.right_table):
@@ -60,17 +60,17 @@ def check_kernel_limits(program: BitProgram, machine: Bimachine) -> None:
             raise CompileError(f"the bitstream kernel holds at most {limit} {what}, this pattern needs {value}")
 
 
-def tag_tables(program: BitProgram, machine: Bimachine, tags: TagProgram) -> TableSet:
+def tag_tables(program: BitProgram, machine: Bimachine, automaton: BoundaryAutomaton, tags: TagProgram) -> TableSet:
     """Tables and constants of the boundary kernel; check_kernel_limits has passed."""
     kernel = merge_tags(program)
     states = machine.right_count
-    of_code_point = _by_code_point(tags, kernel.kernel_tag, kernel.end)
+    of_code_point = _by_code_point(tags, [kernel.kernel_tag[column] for column in automaton.columns], kernel.end)
     blocks, block_of = _two_stages(of_code_point)
     code_bytes = max(1, (len(program.classes) + 7) // 8)
     codes = np.zeros((code_bytes, MAX_KERNEL_TAGS), dtype=np.uint8)
     for number, c in enumerate(program.classes):
         for tag_index in c.tags:
-            position = kernel.end if tag_index == tags.end else kernel.kernel_tag[tag_index]
+            position = kernel.end if tag_index == automaton.end_column else kernel.kernel_tag[tag_index]
             codes[number // 8, position] |= 1 << number % 8
     right = np.zeros((kernel.count, states), dtype=np.uint8)
     for tag_index, row in enumerate(machine.right):

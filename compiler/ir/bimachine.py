@@ -12,7 +12,7 @@ START, GAP = 0, 1  # left states before the first character and inside a gap; ot
 
 @dataclass(frozen=True, slots=True)
 class Bimachine:
-    """Both automata as tables.
+    """Both automata as tables. A tag here is a column of the boundary automaton.
 
     right[tag][r]: right state before a character with that tag when the state after it is `r`. State `right_end` (0)
         is the state at the end of the text.

@@ -78,17 +78,16 @@ def build_pair_table(order: MergeOrder) -> PairTable:
         DefinitionError: a vocabulary too large for 64-bit entries (above half a million merged tokens).
     """
     left, right, merged = order.pairs.T
-    bases = np.zeros(order.size, dtype=np.int64)
-    if len(left):
-        placed = displace_rows(left, right)
-        bases[: len(placed)] = placed
+    placed = displace_rows(left, right) if len(left) else np.zeros(1, dtype=np.int64)
     id_bits = (order.size + 1).bit_length()  # all ones is the check of empty places
-    base_bits = max(1, int(bases.max(initial=0)).bit_length())
+    base_bits = max(1, int(placed.max()).bit_length())
     total = POSITION_BITS + base_bits + 2 * id_bits
     if total > 64:
         raise DefinitionError(
             f"{order.size} tokens with {len(left)} merges need entries of {total} bits, 64 are compiled", where="model.merges"
         )
+    bases = np.zeros(order.size, dtype=np.int64)
+    bases[: len(placed)] = placed
     marker = total <= MARKER_BIT
     marked = np.uint64(1 << MARKER_BIT if marker else 0)
 
