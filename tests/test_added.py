@@ -420,6 +420,15 @@ size_t handle(const uint8_t *p, size_t n, uint8_t **out) {
 """
 
 
+def test_without_x86_the_portable_way_is_all_there_is() -> None:
+    built: ctypes.CDLL = harness["build"]("#define GT_X86 0\n" + SOURCE)
+    harness["set_level"](built, 3)
+    rows = np.empty((4, 4), np.int64)
+    built.segments.restype = ctypes.c_int64
+    assert built.segments(b"a" * 99, ctypes.c_size_t(99), 0, None, ctypes.c_void_p(rows.ctypes.data)) == 1
+    assert rows[0].tolist() == [0, 99, -1, 0]  # its tables are empty
+
+
 def test_reads_nothing_outside_the_buffer() -> None:
     rng = random.Random(4)
     words = ["<|end|>", "<|e", "\n", "é", "ab", " ", "\u3000x"]

@@ -98,6 +98,14 @@ def test_random_bytes(library: ctypes.CDLL, data: bytes) -> None:
     check(library, data)
 
 
+def test_without_x86_the_portable_way_is_all_there_is() -> None:
+    built: ctypes.CDLL = harness["build"]("#define GT_X86 0\n" + SOURCE)
+    built.validate.restype = ctypes.c_int64
+    harness["set_level"](built, 3)
+    for data in (b"a" * 200, "中".encode() * 50, b"a" * 100 + b"\xff"):
+        assert built.validate(data, ctypes.c_size_t(len(data))) == first_bad(data)
+
+
 def test_reads_nothing_outside_the_buffer() -> None:
     rng = random.Random(5)
     records = [b""]
