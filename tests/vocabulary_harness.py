@@ -107,7 +107,7 @@ def incbin_source(tables: TableSet, constants: dict[str, int]) -> str:
             f'__asm__(".pushsection .rodata\\n.balign 64\\n.local gt_{table.name}\\ngt_{table.name}:\\n'
             f'.incbin \\"{file}\\"\\n.popsection\\n");'
         )
-        lines.append(f"extern __attribute__((visibility(\"hidden\"))) const {table.c_type} gt_{table.name}[{data.size}];")
+        lines.append(f'extern __attribute__((visibility("hidden"))) const {table.c_type} gt_{table.name}[{data.size}];')
     lines += [f"#define GT_{name.upper()} {value}" for name, value in {**tables.constants, **constants}.items()]
     return "\n".join(lines) + "\n"
 

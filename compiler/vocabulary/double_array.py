@@ -69,7 +69,9 @@ def build_trie(values: dict[bytes, int]) -> Trie:
     levels = _levels(values)
     # All nodes in one numbering, by depth; node 0 is the root.
     first = np.cumsum([1] + [len(level.byte) for level in levels])
-    parent = np.concatenate([np.zeros(0, np.int64), *(level.parent + f for level, f in zip(levels, [0, *first], strict=False))])
+    parent = np.concatenate(
+        [np.zeros(0, np.int64), *(level.parent + f for level, f in zip(levels, [0, *first], strict=False))]
+    )
     byte = np.concatenate([np.zeros(0, np.int64), *(level.byte for level in levels)])
     value = np.concatenate([np.full(1, -1), *(level.value for level in levels)])
     n = len(value)
@@ -85,7 +87,9 @@ def build_trie(values: dict[bytes, int]) -> Trie:
     payload = np.where(leaf, value, offset)
     largest = int(max(payload.max(initial=0), value.max(initial=0)))
     if largest >> (32 - PAYLOAD_SHIFT):
-        raise DefinitionError(f"the vocabulary needs a trie of {n} nodes or ids up to {largest >> 1}, which is more than fits")
+        raise DefinitionError(
+            f"the vocabulary needs a trie of {n} nodes or ids up to {largest >> 1}, which is more than fits"
+        )
     units = np.full(int(offset.max()) + VALUE_LABEL + 1, FREE, dtype=np.uint32)
     kind = np.where(value >= 0, ENTRY, 0) | np.where(leaf, LEAF, 0)
     unit = payload << PAYLOAD_SHIFT | kind

@@ -46,7 +46,9 @@ def order_merges(model: BpeModel, derivations: Derivations) -> MergeOrder:
     same = np.flatnonzero(np.diff(ranks) == 0)
     if len(same):
         first, second = (int(pairs[same[0] + k, 2]) for k in (0, 1))
-        raise DefinitionError(f"ids {first} and {second} are both made at rank {int(ranks[same[0]])}", where="model.merges")
+        raise DefinitionError(
+            f"ids {first} and {second} are both made at rank {int(ranks[same[0]])}", where="model.merges"
+        )
     atoms = model.byte_ids.astype(np.int64)
     if (np.diff(pairs[:, 2]) > 0).all():
         return MergeOrder(pairs, atoms, int(max(pairs.max(initial=0), atoms.max(initial=0))) + 1, None)

@@ -56,7 +56,9 @@ class PairTable:
     @property
     def tables(self) -> TableSet:
         tables = [
-            Table("merge_pairs", self.entries, "left + 1 | merged + 1 | base of merged | 0, at base of left + right + 1"),
+            Table(
+                "merge_pairs", self.entries, "left + 1 | merged + 1 | base of merged | 0, at base of left + right + 1"
+            ),
             Table("merge_atoms", self.atoms, "each byte as a token: order id + 1 | base | 0"),
         ]
         if self.to_id is not None:
@@ -84,7 +86,8 @@ def build_pair_table(order: MergeOrder) -> PairTable:
     total = POSITION_BITS + base_bits + 2 * id_bits
     if total > 64:
         raise DefinitionError(
-            f"{order.size} tokens with {len(left)} merges need entries of {total} bits, 64 are compiled", where="model.merges"
+            f"{order.size} tokens with {len(left)} merges need entries of {total} bits, 64 are compiled",
+            where="model.merges",
         )
     bases = np.zeros(order.size, dtype=np.int64)
     bases[: len(placed)] = placed
@@ -92,10 +95,12 @@ def build_pair_table(order: MergeOrder) -> PairTable:
     marked = np.uint64(1 << MARKER_BIT if marker else 0)
 
     def token(ids: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-        return ((ids + 1) << (POSITION_BITS + base_bits) | bases[ids] << POSITION_BITS).astype(np.uint64)
+        words = (ids + 1) << (POSITION_BITS + base_bits) | bases[ids] << POSITION_BITS
+        return words.astype(np.uint64)
 
     def check(number: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-        return number.astype(np.uint64) << np.uint64(total - id_bits)
+        shifted: npt.NDArray[np.uint64] = number.astype(np.uint64) << np.uint64(total - id_bits)
+        return shifted
 
     size = int(bases.max(initial=0)) + order.size + 1
     nobody = np.full(size, (1 << id_bits) - 1, dtype=np.int64)

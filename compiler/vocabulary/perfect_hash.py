@@ -75,7 +75,9 @@ def _try(keys: npt.NDArray[np.uint64], multiplier: int, bucket_bits: int, place_
         begin = 0
         for end in windows:
             pilot = np.arange(begin, min(end, size))
-            fits = free[(members[:, None] + pilot) & (size - 1)].all(axis=0) if len(pilot) else np.zeros(1, dtype=np.bool_)
+            fits = (
+                free[(members[:, None] + pilot) & (size - 1)].all(axis=0) if len(pilot) else np.zeros(1, dtype=np.bool_)
+            )
             step = int(fits.argmax())
             if fits[step]:
                 break

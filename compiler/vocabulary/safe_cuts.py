@@ -72,7 +72,11 @@ def find_safe_cuts(model: BpeModel) -> SafeCuts:
             continue
         begin, whole, end = parts
         pairs.update(itertools.pairwise(whole))
-        sides = [*([begin] if begin else []), *(c.encode() for c in (whole[:1], whole[-1:]) if c), *([end] if end else [])]
+        sides = [
+            *([begin] if begin else []),
+            *(c.encode() for c in (whole[:1], whole[-1:]) if c),
+            *([end] if end else []),
+        ]
         if begin and len(sides) > 1:
             fragments.add((begin, sides[1]))
         if end and len(sides) > 1:
@@ -97,13 +101,12 @@ def split_characters(token: bytes) -> tuple[bytes, str, bytes] | None:
         begin += 1
     if begin > 3:
         return None
-    end = len(token)
-    for back in range(1, min(3, end - begin) + 1):
-        lead = token[end - back]
-        if lead >= 0xC0:
-            needs = 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
-            end -= back if back < needs else 0
-            break
+    last = len(token) - 1  # where the last character begins
+    while last > begin and token[last] & 0xC0 == 0x80:
+        last -= 1
+    lead = token[last] if last >= begin else 0
+    whole = 1 if lead < 0xC0 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+    end = last if len(token) - last < whole else len(token)
     if NEVER_IN_UTF8 & set(token[end:]):
         return None
     try:

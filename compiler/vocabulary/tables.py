@@ -38,6 +38,12 @@ class VocabularyFacts:
     def __str__(self) -> str:
         order = "ids are in rank order" if self.ids_in_rank_order else "ids are not in rank order (one more table)"
         cuts = f"{self.cut_pairs:,} pairs of neighbours lie in an entry, text is cut between all others"
+        sizes = {
+            "words": self.word_table_bytes,
+            "trie": self.trie_bytes,
+            "merges": self.merge_table_bytes,
+            "cuts": self.cut_table_bytes,
+        }
         return "\n".join(
             [
                 f"vocabulary of {self.entries:,} entries, largest id {self.max_id:,}, longest {self.longest} bytes",
@@ -45,8 +51,7 @@ class VocabularyFacts:
                 f"  {self.live_merges:,} of {self.merges:,} merges can happen; {order}",
                 f"  {self.words:,} words of at most {WORD_BYTES} bytes are looked up whole, {self.long_words:,} longer ones",
                 f"  safe cuts: {cuts if self.cuts_usable else 'none, a byte of text has no id'}",
-                f"  tables: words {self.word_table_bytes:,} bytes, trie {self.trie_bytes:,}, merges {self.merge_table_bytes:,},"
-                f" cuts {self.cut_table_bytes:,}",
+                "  bytes of tables: " + ", ".join(f"{name} {size:,}" for name, size in sizes.items()),
             ]
         )
 

@@ -44,7 +44,13 @@ class WordTable:
     @property
     def tables(self) -> TableSet:
         return TableSet(
-            (Table("word_buckets", self.buckets.reshape(-1), "buckets: three low and three high keys, three ids, turned away"),),
+            (
+                Table(
+                    "word_buckets",
+                    self.buckets.reshape(-1),
+                    "buckets: three low and three high keys, three ids, turned away",
+                ),
+            ),
             {"word_bucket_count": self.home},
         )
 
@@ -58,7 +64,9 @@ def build_word_table(words: dict[bytes, int]) -> WordTable:
     keys: list[list[tuple[int, int, int]]] = [[] for _ in range(home)]
     turned_away = [0] * home
     away = 0
-    rows = zip(low.tolist(), high.tolist(), words.values(), homes.tolist(), (hashes & np.uint64(31)).tolist(), strict=True)
+    rows = zip(
+        low.tolist(), high.tolist(), words.values(), homes.tolist(), (hashes & np.uint64(31)).tolist(), strict=True
+    )
     for lo, hi, number, at, bit in rows:
         away += len(keys[at]) == _PER_BUCKET
         while len(keys[at]) == _PER_BUCKET:
@@ -89,5 +97,6 @@ def word_keys(words: list[bytes]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[n
 
 def hash16(low: npt.NDArray[np.uint64], high: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """gt_hash16 of templates/vocabulary.h."""
-    mixed = low * np.uint64(HASH_LOW) + high * np.uint64(HASH_HIGH)
-    return mixed ^ mixed >> np.uint64(32)
+    mixed: npt.NDArray[np.uint64] = low * np.uint64(HASH_LOW) + high * np.uint64(HASH_HIGH)
+    folded: npt.NDArray[np.uint64] = mixed ^ mixed >> np.uint64(32)
+    return folded
