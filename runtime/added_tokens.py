@@ -86,14 +86,16 @@ class AddedTokenMatcher:
             if modes[number] == MODES["text"] or not self._stands_alone(text, start, end, number):
                 continue
             token = self.tokens[number]
-            if modes[number] == MODES["error"]:
-                offset = None if where[0] is None else where[0] + len(text[:start].encode())
-                raise SpecialTokenError(token["content"], offset, where[1])
+            at = start
             # A token never reaches left into the one before it, but rstrip may reach over the next one.
             if token["lstrip"]:
                 start = max(_spaces_before(text, start), done)
             if token["rstrip"]:
                 end = _spaces_after(text, end)
+            if start >= end:  # nothing is left of it (the reference panics where that is less than nothing)
+                continue
+            if modes[number] == MODES["error"]:
+                raise self._forbidden(number, text, at, where)
             if done < start:
                 out.append(Segment(done, start, None))
             out.append(Segment(start, end, number))
@@ -101,6 +103,22 @@ class AddedTokenMatcher:
         if done != len(text):
             out.append(Segment(done, len(text), None))
         return out
+
+    def check_forbidden(self, text: str, modes: bytes, where: tuple[int | None, int | None]) -> None:
+        """What tiktoken does first: no token with mode "error" anywhere, not even inside of one that is allowed.
+
+        Raises:
+            SpecialTokenError: for the leftmost such token, the longest there.
+        """
+        wanted = bytes(mode if mode == MODES["error"] else MODES["text"] for mode in modes)
+        pattern, numbers = self.pattern_for(wanted)
+        match = pattern.search(text) if pattern is not None else None
+        if match is not None:
+            raise self._forbidden(numbers[match.group()], text, match.start(), where)
+
+    def _forbidden(self, number: int, text: str, at: int, where: tuple[int | None, int | None]) -> SpecialTokenError:
+        offset = None if where[0] is None else where[0] + len(text[:at].encode())
+        return SpecialTokenError(self.tokens[number]["content"], offset, where[1])
 
     def _stands_alone(self, text: str, start: int, end: int, number: int) -> bool:
         if not self.tokens[number]["single_word"]:

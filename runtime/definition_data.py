@@ -14,6 +14,7 @@ class DefinitionData(NamedTuple):
     """tokens: bytes of each model entry by id, None for gaps and for added tokens that are no model entry.
 
     added_bytes: what decoding makes of each added token, in manifest order.
+    added_hidden: whether decoding leaves it out when special tokens are to be skipped.
     merges (m, 3), ranks (m,), byte_ids (256,): int32, as in gigatok_runtime.bpe.
     patterns: for each split step in order, its pattern for the `regex` package with properties written out as ranges.
     nfc: arrays for gigatok_runtime.nfc, empty when no normalizer needs them.
@@ -21,6 +22,7 @@ class DefinitionData(NamedTuple):
 
     tokens: list[bytes | None]
     added_bytes: list[bytes]
+    added_hidden: list[bool]
     merges: npt.NDArray[np.int32]
     ranks: npt.NDArray[np.int32]
     byte_ids: npt.NDArray[np.int32]
@@ -40,6 +42,7 @@ def read_definition_data(directory: Path) -> DefinitionData:
             return DefinitionData(
                 tokens=_unpack(arrays, "token"),
                 added_bytes=[item or b"" for item in _unpack(arrays, "added")],
+                added_hidden=arrays["added_hidden"].tolist(),
                 merges=arrays["merges"],
                 ranks=arrays["ranks"],
                 byte_ids=arrays["byte_ids"],

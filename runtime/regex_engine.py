@@ -45,7 +45,7 @@ class RegexEngine:
         self.normalized_matcher = self._matcher(normalized=True)
         self.bytes_of = {i: token for i, token in enumerate(data.tokens) if token is not None}
         self.bytes_of |= {t["id"]: b for t, b in zip(manifest["added_tokens"], data.added_bytes, strict=True)}
-        self.special_ids = {t["id"] for t in manifest["added_tokens"] if t["special"]}
+        self.hidden_ids = {t["id"] for t, hide in zip(manifest["added_tokens"], data.added_hidden, strict=True) if hide}
         self.id_of = {token: i for i, token in reversed([*enumerate(data.tokens)]) if token is not None}
         self.id_of |= {t["content"].encode(): t["id"] for t in reversed(manifest["added_tokens"])}
 
@@ -89,6 +89,8 @@ class RegexEngine:
         """Ids of a text without the post-processor's."""
         added = self.manifest["added_tokens"]
         ids: list[int] = []
+        if self.raw_matcher.exclusive:
+            self.raw_matcher.check_forbidden(text, modes, (0, index))
         for start, end, token in self.raw_matcher.segments(text, modes, (0, index)):
             if token is not None:
                 ids.append(added[token]["id"])
@@ -179,7 +181,7 @@ class RegexEngine:
         return self.decode_bytes(ids, skip_special_tokens).decode("utf-8", "replace")
 
     def decode_bytes(self, ids: Ids, skip_special_tokens: bool = False) -> bytes:
-        hidden = self.special_ids if skip_special_tokens else frozenset()
+        hidden = self.hidden_ids if skip_special_tokens else frozenset()
         return b"".join(self.bytes_of.get(i, b"") for i in as_ids(ids).tolist() if i not in hidden)
 
     def token_bytes(self, id: int, /) -> bytes | None:
