@@ -55,8 +55,9 @@ GT_INLINE size_t GT_ISA(gt_settle)(gt_thread *t, size_t missed) {
     const uint64_t lo = miss->lo, hi = miss->hi;
     const gt_word_slot *const line = words + miss->line;
     const unsigned second = (line[1].lo == lo) & (line[1].hi == hi);
-    const unsigned known = second | ((line[0].lo == lo) & (line[0].hi == hi));
-    const gt_value value = line[second].value;
+    const unsigned same = second | ((line[0].lo == lo) & (line[0].hi == hi));
+    const gt_value value = line[second].value; /* an empty slot has the key of sixteen NULs */
+    const unsigned known = same & (value.first != 0);
     t->values[miss->index] = value;
     t->missed[unknown] = (uint32_t)m;
     unknown += !known;

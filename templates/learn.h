@@ -1,8 +1,8 @@
 /* Words that no cache knows, many at a time: merging several words side by side is two to three times as fast as one after
  * the other (see merge.h), and their look-ups in the baked tables overlap.
  *
- *   find     the other line of the pair, the arena, the baked words; what is left becomes parts: the whole word, or its
- *            stretches between safe cuts, each looked up like a word
+ *   find     the other line of the pair, the arena, the baked words; then the stretches between safe cuts, each looked up
+ *            like a word; what is left becomes parts: those stretches, or the whole word
  *   merge    the parts that are still unknown, all together
  *   gather   parts to words, words to values, both kept */
 #ifndef GT_LEARN_H
@@ -12,31 +12,51 @@ GT_INLINE void gt_make_hot(gt_thread *t, size_t n, uint64_t lo, gt_value value) 
   if (n <= 8 && gt_value_kind(value.first) <= 2) t->hot[gt_hot_index(lo)] = (gt_hot_slot){lo, value.first};
 }
 
-/* Ids of a part of at most 16 bytes, if they are known: appended to part_ids. A value that holds for whole pre-tokens only
- * is not taken. 64 bytes can be read after a batch's text. */
-GT_INLINE int gt_find_part(gt_thread *t, const uint8_t *p, size_t n) {
-  uint32_t *const ids = t->part_ids + t->part_ids_used;
-  const uint64_t key = gt_hot_key(p, n);
-  const gt_hot_slot *const hot = t->hot + gt_hot_index(key);
-  if (GT_LIKELY(hot->key == key && !gt_value_whole_only(hot->first))) {
-    gt_store64(ids, hot->first & GT_VALUE_IDS);
-    t->part_ids_used += gt_value_kind(hot->first);
-    return 1;
-  }
+/* Ids of a value of at most four, where there is room for four; their number. */
+GT_INLINE size_t gt_store_inline(gt_value value, uint32_t *ids) {
+  gt_store64(ids, value.first & GT_VALUE_IDS);
+  gt_store64(ids + 2, value.second);
+  return gt_value_kind(value.first);
+}
+
+/* Ids of a part of at most 16 bytes that `parts` does not know, if `words` or the baked words do. */
+GT_NOINLINE size_t gt_look_up_part(gt_thread *t, const uint8_t *p, size_t n, gt_part_slot *slot, uint32_t *ids) {
   uint64_t lo, hi;
   gt_word_key(p, n, &lo, &hi);
+  gt_value value;
   const gt_word_slot *const known = gt_find_word(t, lo, hi);
   if (known && !gt_value_whole_only(known->value.first)) {
-    gt_make_hot(t, n, lo, known->value);
-    t->part_ids_used += gt_copy_ids(t, known->value, ids);
-    return 1;
+    if (gt_value_kind(known->value.first) > GT_VALUE_INLINE) return gt_copy_ids(t, known->value, ids);
+    value = known->value;
+  } else {
+    const uint32_t id = gt_word16(lo, hi);
+    if (id == GT_NONE || gt_whole_only(id)) return 0;
+    value = gt_inline_value(&id, 1);
   }
-  const uint32_t id = gt_word16(lo, hi);
-  if (id == GT_NONE || gt_whole_only(id)) return 0;
-  gt_make_hot(t, n, lo, gt_inline_value(&id, 1));
-  *ids = id;
-  t->part_ids_used++;
-  return 1;
+  if (n <= 8) *slot = (gt_part_slot){lo, value};
+  return gt_store_inline(value, ids);
+}
+
+/* Ids of a part of at most 16 bytes, if they are known: to `ids`, where there is room for four, their number returned; else
+ * 0. 64 bytes can be read after a batch's text. */
+GT_INLINE size_t gt_find_part(gt_thread *t, const uint8_t *p, size_t n, uint32_t *ids) {
+  const uint64_t key = gt_hot_key(p, n);
+  gt_part_slot *const slot = t->parts + (key * 0x9E3779B97F4A7C15ull >> (64 - GT_PART_BITS));
+  if (GT_LIKELY(slot->key == key && slot->value.first)) return gt_store_inline(slot->value, ids);
+  return gt_look_up_part(t, p, n, slot, ids);
+}
+
+/* Ids of a word whose parts are all known, to side[side_used]. Their number, or 0. `cut` is its first safe cut. */
+static size_t gt_find_parts(gt_thread *t, const uint8_t *p, const uint8_t *end, const uint8_t *cut) {
+  uint32_t *const ids = t->side + t->side_used;
+  for (size_t count = 0;; cut = gt_next_cut(p, end)) {
+    const size_t length = (size_t)(cut - p);
+    const size_t more = GT_LIKELY(length <= 16) ? gt_find_part(t, p, length, ids + count) : 0;
+    if (!more) return 0;
+    count += more;
+    if (cut == end) return count;
+    p = cut;
+  }
 }
 
 /* Ids of a part that have to be merged first. */
@@ -46,22 +66,20 @@ GT_INLINE void gt_wait_for_part(gt_thread *t, const uint8_t *p, size_t n, gt_wor
   t->part_ids_used += n;
 }
 
-/* Parts of a word that nothing knows. 1 if all of them are known: then their ids lie one after the other in part_ids. */
-static int gt_add_parts(gt_thread *t, const uint8_t *p, size_t n) {
-  const uint8_t *const end = p + n;
-  const uint8_t *cut = n > 16 || gt_worth_cutting(p, n) ? gt_next_cut(p, end) : end;
-  if (cut == end) {
-    gt_wait_for_part(t, p, n, &t->word_parts[t->part_count++]);
-    return 0;
-  }
-  const size_t waiting = t->piece_count;
+/* Parts of a word some of which have to be merged. */
+static void gt_add_parts(gt_thread *t, const uint8_t *p, const uint8_t *end, const uint8_t *cut) {
   for (;; cut = gt_next_cut(p, end)) {
-    const size_t length = (size_t)(cut - p), before = t->part_ids_used;
+    const size_t length = (size_t)(cut - p);
     gt_word_part *const part = &t->word_parts[t->part_count++];
-    if (GT_LIKELY(length <= 16) && gt_find_part(t, p, length))
-      *part = (gt_word_part){t->part_ids + before, (uint32_t)(t->part_ids_used - before), -1};
-    else gt_wait_for_part(t, p, length, part);
-    if (cut == end) return t->piece_count == waiting;
+    uint32_t *const ids = t->part_ids + t->part_ids_used;
+    const size_t count = length <= 16 ? gt_find_part(t, p, length, ids) : 0;
+    if (count) {
+      *part = (gt_word_part){ids, (uint32_t)count, -1};
+      t->part_ids_used += count;
+    } else {
+      gt_wait_for_part(t, p, length, part);
+    }
+    if (cut == end) return;
     p = cut;
   }
 }
@@ -127,10 +145,14 @@ static void gt_gather_parts(gt_thread *t, const uint8_t *text, size_t words) {
 /* Values of the pieces that t->misses[t->missed[0 .. unknown)] tell of. 64 bytes can be read after the text. 0 without
  * memory. */
 GT_NOINLINE int gt_learn(gt_thread *t, const uint8_t *text, const uint8_t *limit, size_t unknown) {
+  if (GT_UNLIKELY(!t->parts) && !(t->parts = calloc((size_t)1 << GT_PART_BITS, sizeof *t->parts))) return 0;
   for (size_t u = 0; u < unknown; u++) {
     const gt_miss *const miss = &t->misses[t->missed[u]];
     if (miss->hi == GT_LONG_KEY) gt_long_prefetch(t, miss->lo);
-    else gt_word16_prefetch(miss->lo, miss->hi);
+    else {
+      gt_word16_prefetch(miss->lo, miss->hi);
+      __builtin_prefetch(t->words + (miss->line ^ 2), 1); /* the other line of the pair */
+    }
   }
   size_t words = 0;
   t->part_count = t->piece_count = t->part_ids_used = 0;
@@ -148,14 +170,18 @@ GT_NOINLINE int gt_learn(gt_thread *t, const uint8_t *text, const uint8_t *limit
       if (value.first) {
         gt_make_hot(t, n, miss->lo, value);
       } else {
-        const size_t first_part = t->part_count, ids_before = t->part_ids_used;
-        if (!gt_add_parts(t, text + at, n)) {
-          t->new_words[words++] = (gt_new_word){t->missed[u], (uint32_t)first_part, (uint32_t)t->part_count};
+        const uint8_t *const p = text + at, *const end = p + n;
+        const uint8_t *const cut = n > 16 || gt_worth_cutting(p, n) ? gt_next_cut(p, end) : end;
+        const size_t count = cut < end ? gt_find_parts(t, p, end, cut) : 0;
+        if (!count) {
+          gt_new_word *const word = &t->new_words[words++];
+          *word = (gt_new_word){t->missed[u], (uint32_t)t->part_count, 0};
+          if (cut < end) gt_add_parts(t, p, end, cut);
+          else gt_wait_for_part(t, p, n, &t->word_parts[t->part_count++]);
+          word->end_part = (uint32_t)t->part_count;
           continue;
         }
-        value = gt_settle_word(t, miss, text + at, n, t->part_ids + ids_before, t->part_ids_used - ids_before);
-        t->part_count = first_part;
-        t->part_ids_used = ids_before;
+        value = gt_settle_word(t, miss, p, n, t->side + t->side_used, count);
       }
     }
     t->values[miss->index] = value;

@@ -5,6 +5,7 @@
  *   hot    words of at most 8 bytes and 2 ids      16-byte slots, direct-mapped, the newest wins; meant to stay in L2
  *   words  words of at most 16 bytes               32-byte slots, two a cache line; ids past the fourth are in the arena
  *   longs  words of 17 to GT_LONG_WORD bytes       hash, place in the arena, length; bytes compared in the arena
+ *   parts  parts of at most 8 bytes and 4 ids      24-byte slots, direct-mapped: clauses without spaces are made of few parts
  *
  * Keys are the word's bytes padded with 0xFF, which is in no UTF-8 text.
  */
@@ -28,20 +29,23 @@ GT_INLINE int gt_value_whole_only(uint64_t first) { return GT_IGNORE_MERGES && g
 GT_INLINE uint64_t gt_value_first(unsigned kind, uint64_t high, uint64_t low) { return (uint64_t)kind << 56 | high << 32 | low; }
 
 typedef struct { uint64_t key, first; } gt_hot_slot;
-typedef struct { uint64_t lo, hi; gt_value value; } gt_word_slot;
-typedef struct { uint64_t hash; uint32_t at, length; } gt_long_slot;
+typedef struct { uint64_t lo, hi; gt_value value; } gt_word_slot; /* value.first 0: empty */
+typedef struct { uint64_t key; gt_value value; } gt_part_slot; /* value.first 0: empty */
+typedef struct { uint64_t hash; uint32_t at, length; } gt_long_slot; /* length 0: empty */
+#define GT_SEEN_ONCE 0xFFFFFFFFu /* `at` of a long word that came once: nothing is kept of it yet */
 
 #ifndef GT_HOT_BITS
 #define GT_HOT_BITS 15 /* 512 KiB */
 #endif
+#define GT_PART_BITS 13 /* 192 KiB, made when the first pre-token is cut */
 #define GT_WORD_BITS_FIRST 13 /* 256 KiB at first, grows */
 #define GT_WORD_BITS_LAST 19  /* 16 MiB */
 #define GT_LONG_BITS_FIRST 12 /* 64 KiB */
 #define GT_LONG_BITS_LAST 18  /* 4 MiB */
 #define GT_ARENA_LAST (3u << 20) /* entries of 4 bytes: 12 MiB */
 #define GT_LONG_WORD 1024
-#define GT_EMPTY_KEY (~1ull) /* no text has 0xFE, no padded key ends like this */
-#define GT_LONG_KEY (~2ull)  /* nor like this: upper half of the key of a word that is too long for one */
+#define GT_EMPTY_KEY (~1ull) /* of a hot slot: no text has 0xFE, no padded key ends like this */
+#define GT_LONG_KEY (~1ull)  /* likewise: upper half of the key of a word that is too long for one */
 
 #define GT_SIDE (GT_CHUNK + GT_LONG_WORD + 64) /* ids of one batch, or of one long word, that are kept nowhere */
 
@@ -65,10 +69,11 @@ typedef struct gt_thread {
   gt_hot_slot *hot;
   gt_word_slot *words;
   gt_long_slot *longs;
+  gt_part_slot *parts; /* may be NULL */
   uint32_t *arena;
   unsigned word_bits, long_bits;
   size_t word_count, long_count, arena_used, arena_capacity;
-  gt_scratch merge, normalized, parts;
+  gt_scratch merge, normalized;
   gt_right_memo memo;
   uint32_t *ids; /* result of gt_encode_into */
   size_t id_capacity;
@@ -89,6 +94,43 @@ typedef struct gt_thread {
   size_t part_count, piece_count, part_ids_used;
 } gt_thread;
 
+/* From 2 MiB on memory is put on huge pages where the system grants them: random probes then miss the TLB less, and fresh
+ * memory takes fewer page faults. */
+static void gt_want_huge_pages(void *p, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  const uintptr_t huge = 2u << 20, from = ((uintptr_t)p + huge - 1) & ~(huge - 1), to = ((uintptr_t)p + bytes) & ~(huge - 1);
+  if (from < to) madvise((void *)from, to - from, MADV_HUGEPAGE);
+#else
+  (void)p, (void)bytes;
+#endif
+}
+
+static void *gt_aligned(size_t bytes) {
+  void *p = NULL;
+  const size_t huge = 2u << 20;
+  if (posix_memalign(&p, bytes >= huge ? huge : 64, bytes)) return NULL;
+  gt_want_huge_pages(p, bytes);
+  return p;
+}
+
+/* Zeroed memory, aligned to a cache line; freed with gt_zeroed_free. Fresh pages are zero already and are touched only when
+ * they are used. */
+static void *gt_zeroed(size_t bytes) {
+  if (bytes < (size_t)1 << 20) {
+    void *const p = gt_aligned(bytes);
+    return p ? memset(p, 0, bytes) : NULL;
+  }
+  void *const p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) return NULL;
+  gt_want_huge_pages(p, bytes);
+  return p;
+}
+
+static void gt_zeroed_free(void *p, size_t bytes) {
+  if (bytes < (size_t)1 << 20) free(p);
+  else if (p) munmap(p, bytes);
+}
+
 /* Growing list of ids. */
 typedef struct {
   uint32_t *p;
@@ -102,15 +144,16 @@ static int gt_ids_reserve(gt_ids *ids, size_t more) {
   if (grown < ids->n + more + 8) grown = ids->n + more + 8;
   uint32_t *p = realloc(ids->p, grown * sizeof *p);
   if (!p) return 0;
+  gt_want_huge_pages(p, grown * sizeof *p);
   ids->p = p;
   ids->capacity = grown;
   return 1;
 }
 
 static void gt_thread_clear_words(gt_thread *t) {
-  for (size_t i = 0; i < (size_t)1 << t->word_bits; i++) t->words[i].lo = t->words[i].hi = GT_EMPTY_KEY;
+  memset(t->words, 0, sizeof *t->words << t->word_bits);
   t->word_count = 0;
-  for (size_t i = 0; i < (size_t)1 << t->long_bits; i++) t->longs[i].length = 0;
+  memset(t->longs, 0, sizeof *t->longs << t->long_bits);
   t->long_count = 0;
   t->arena_used = 0;
 }
@@ -118,26 +161,15 @@ static void gt_thread_clear_words(gt_thread *t) {
 static void gt_thread_free(gt_thread *t) {
   if (!t) return;
   free(t->hot);
-  free(t->words);
-  free(t->longs);
+  gt_zeroed_free(t->words, sizeof *t->words << t->word_bits);
+  gt_zeroed_free(t->longs, sizeof *t->longs << t->long_bits);
+  free(t->parts);
   free(t->arena);
   free(t->merge.memory);
   free(t->normalized.memory);
-  free(t->parts.memory);
   free(t->memo.states);
   free(t->ids);
   free(t);
-}
-
-/* Tables from 2 MiB on are put on huge pages where the system grants them: random probes then miss the TLB less. */
-static void *gt_aligned(size_t bytes) {
-  void *p = NULL;
-  const size_t huge = 2u << 20;
-  if (posix_memalign(&p, bytes >= huge ? huge : 64, bytes)) return NULL;
-#ifdef MADV_HUGEPAGE
-  if (bytes >= huge) madvise(p, bytes, MADV_HUGEPAGE);
-#endif
-  return p;
 }
 
 static gt_thread *gt_thread_new(void) {
@@ -149,15 +181,14 @@ static gt_thread *gt_thread_new(void) {
   t->long_bits = GT_LONG_BITS_FIRST;
   t->arena_capacity = 1 << 14;
   t->hot = gt_aligned(sizeof *t->hot << GT_HOT_BITS);
-  t->words = gt_aligned(sizeof *t->words << t->word_bits);
-  t->longs = gt_aligned(sizeof *t->longs << t->long_bits);
-  t->arena = malloc(t->arena_capacity * sizeof *t->arena);
+  t->words = gt_zeroed(sizeof *t->words << t->word_bits);
+  t->longs = gt_zeroed(sizeof *t->longs << t->long_bits);
+  t->arena = malloc((t->arena_capacity + 4) * sizeof *t->arena);
   if (!t->hot || !t->words || !t->longs || !t->arena) {
     gt_thread_free(t);
     return NULL;
   }
   for (size_t i = 0; i < (size_t)1 << GT_HOT_BITS; i++) t->hot[i] = (gt_hot_slot){GT_EMPTY_KEY, 0};
-  gt_thread_clear_words(t);
   return t;
 }
 
@@ -219,7 +250,7 @@ static inline gt_thread *gt_thread_self(void) { return GT_LIKELY(gt_own_thread !
 
 static size_t gt_thread_size(const gt_thread *t) {
   return sizeof *t + (sizeof *t->hot << GT_HOT_BITS) + (sizeof *t->words << t->word_bits) + (sizeof *t->longs << t->long_bits) +
-         t->arena_capacity * 4 + t->merge.capacity + t->normalized.capacity + t->parts.capacity + t->memo.capacity +
+         (t->parts ? sizeof *t->parts << GT_PART_BITS : 0) + t->arena_capacity * 4 + t->merge.capacity + t->normalized.capacity + t->memo.capacity +
          t->id_capacity * 4;
 }
 

@@ -61,7 +61,7 @@ GT_INLINE gt_long_slot *gt_long_line(const gt_thread *t, uint64_t hash) {
 GT_INLINE void gt_long_prefetch(const gt_thread *t, uint64_t hash) {
   const gt_long_slot *const line = gt_long_line(t, hash);
   for (unsigned k = 0; k < 4; k++)
-    if (line[k].hash == hash) __builtin_prefetch(t->arena + line[k].at);
+    if (line[k].hash == hash && line[k].at != GT_SEEN_ONCE) __builtin_prefetch(t->arena + line[k].at);
 }
 
 /* ------------------------------------------------------------------ growth */
@@ -70,41 +70,39 @@ GT_INLINE void gt_long_prefetch(const gt_thread *t, uint64_t hash) {
 GT_INLINE gt_word_slot *gt_find_word(const gt_thread *t, uint64_t lo, uint64_t hi) {
   gt_word_slot *const pair = t->words + ((size_t)(gt_word_line(t, gt_hash16(lo, hi)) - t->words) & ~(size_t)3);
   for (unsigned k = 0; k < 4; k++)
-    if (pair[k].lo == lo && pair[k].hi == hi) return &pair[k];
+    if (pair[k].lo == lo && pair[k].hi == hi && pair[k].value.first) return &pair[k];
   return NULL;
 }
 
 static void gt_place_word(gt_thread *t, const gt_word_slot *slot) {
   gt_word_slot *line = gt_word_line(t, gt_hash16(slot->lo, slot->hi));
-  if (line[1].hi != GT_EMPTY_KEY && gt_next_line(t, line)[1].hi == GT_EMPTY_KEY) line = gt_next_line(t, line);
-  const unsigned k = line[0].hi != GT_EMPTY_KEY;
-  if (line[1].hi != GT_EMPTY_KEY) line[0] = line[1]; /* the older one goes */
+  if (line[1].value.first && !gt_next_line(t, line)[1].value.first) line = gt_next_line(t, line);
+  const unsigned k = line[0].value.first != 0;
+  if (line[1].value.first) line[0] = line[1]; /* the older one goes */
   else t->word_count++;
   line[k] = *slot;
 }
 
 static void gt_grow_words(gt_thread *t) {
   const unsigned bits = t->word_bits + 1;
-  gt_word_slot *const grown = gt_aligned(sizeof *grown << bits);
+  gt_word_slot *const grown = gt_zeroed(sizeof *grown << bits);
   if (!grown) return; /* a cache need not grow */
   gt_word_slot *const old = t->words;
   const size_t count = (size_t)1 << t->word_bits;
-  for (size_t i = 0; i < (size_t)1 << bits; i++) grown[i].lo = grown[i].hi = GT_EMPTY_KEY;
   t->words = grown;
   t->word_bits = bits;
   t->word_count = 0;
   for (size_t i = 0; i < count; i++)
-    if (old[i].hi != GT_EMPTY_KEY) gt_place_word(t, &old[i]);
-  free(old);
+    if (old[i].value.first) gt_place_word(t, &old[i]);
+  gt_zeroed_free(old, sizeof *old * count);
 }
 
 static void gt_grow_longs(gt_thread *t) {
   const unsigned bits = t->long_bits + 1;
-  gt_long_slot *const grown = gt_aligned(sizeof *grown << bits);
+  gt_long_slot *const grown = gt_zeroed(sizeof *grown << bits);
   if (!grown) return;
   gt_long_slot *const old = t->longs;
   const size_t count = (size_t)1 << t->long_bits;
-  for (size_t i = 0; i < (size_t)1 << bits; i++) grown[i].length = 0;
   t->longs = grown;
   t->long_bits = bits;
   for (size_t i = 0; i < count; i++) {
@@ -114,7 +112,7 @@ static void gt_grow_longs(gt_thread *t) {
     while (k < 3 && line[k].length) k++;
     line[k] = old[i];
   }
-  free(old);
+  gt_zeroed_free(old, sizeof *old * count);
 }
 
 /* Place for `count` entries in the arena, or NULL (then the word is simply not kept). */
@@ -123,7 +121,7 @@ static uint32_t *gt_arena_take(gt_thread *t, size_t count) {
     size_t grown = t->arena_capacity * 2;
     if (grown > GT_ARENA_LAST) grown = GT_ARENA_LAST;
     if (t->arena_used + count > grown) return NULL;
-    uint32_t *const p = realloc(t->arena, grown * sizeof *p);
+    uint32_t *const p = realloc(t->arena, (grown + 4) * sizeof *p); /* ids are copied four at a time */
     if (!p) return NULL;
     t->arena = p;
     t->arena_capacity = grown;
@@ -283,7 +281,7 @@ GT_INLINE gt_value gt_fetch_word(gt_thread *t, uint64_t lo, uint64_t hi) {
 static gt_value gt_find_long(const gt_thread *t, const uint8_t *p, size_t n, uint64_t hash) {
   const gt_long_slot *const line = gt_long_line(t, hash);
   for (unsigned k = 0; k < 4; k++) {
-    if (line[k].hash != hash || line[k].length != n) continue;
+    if (line[k].hash != hash || line[k].length != n || line[k].at == GT_SEEN_ONCE) continue;
     const uint32_t *const kept = t->arena + line[k].at; /* number of ids, ids, bytes */
     if (GT_UNLIKELY(memcmp(kept + 1 + kept[0], p, n) != 0)) continue;
     if (kept[0] <= GT_VALUE_INLINE) return gt_inline_value(kept + 1, kept[0]);
@@ -292,19 +290,26 @@ static gt_value gt_find_long(const gt_thread *t, const uint8_t *p, size_t n, uin
   return (gt_value){0, 0};
 }
 
+/* Long words are kept when they come for the second time: most of them never do, and their bytes take room. */
 static void gt_keep_long(gt_thread *t, const uint8_t *p, size_t n, uint64_t hash, const uint32_t *ids, size_t count) {
-  uint32_t *const place = gt_arena_take(t, 1 + count + (n + 3) / 4);
-  if (!place) return;
-  place[0] = (uint32_t)count;
-  memcpy(place + 1, ids, count * sizeof *ids);
-  memcpy(place + 1 + count, p, n);
   if (GT_UNLIKELY(t->long_count >= (size_t)1 << (t->long_bits - 1)) && t->long_bits < GT_LONG_BITS_LAST) gt_grow_longs(t);
   gt_long_slot *const line = gt_long_line(t, hash);
   unsigned k = 0;
-  while (k < 3 && line[k].length) k++;
-  if (line[k].length) memmove(line, line + 1, 3 * sizeof *line); /* the oldest one goes */
-  else t->long_count++;
-  line[k] = (gt_long_slot){hash, (uint32_t)(place - t->arena), (uint32_t)n};
+  while (k < 3 && line[k].length && !(line[k].hash == hash && line[k].length == n)) k++;
+  uint32_t at = GT_SEEN_ONCE;
+  if (line[k].hash == hash && line[k].length == n) {
+    uint32_t *const place = gt_arena_take(t, 1 + count + (n + 3) / 4);
+    if (!place) return;
+    place[0] = (uint32_t)count;
+    memcpy(place + 1, ids, count * sizeof *ids);
+    memcpy(place + 1 + count, p, n);
+    at = (uint32_t)(place - t->arena);
+  } else if (line[k].length) {
+    memmove(line, line + 1, 3 * sizeof *line); /* the oldest one goes */
+  } else {
+    t->long_count++;
+  }
+  line[k] = (gt_long_slot){hash, at, (uint32_t)n};
 }
 
 /* A pre-token of at most GT_LONG_WORD bytes by itself, kept: its ids lie at side[side_used]. Their number, or SIZE_MAX. */
@@ -320,6 +325,11 @@ static size_t gt_learn_one(gt_thread *t, const uint8_t *p, size_t n, const uint8
 
 typedef uint64_t gt_pair64 __attribute__((vector_size(16)));
 
+/* `count` ids to `out`, four at a time: up to three more are read and written. */
+GT_INLINE void gt_copy_fours(uint32_t *out, const uint32_t *from, size_t count) {
+  for (size_t i = 0; i < count; i += 4) memcpy(out + i, from + i, 16);
+}
+
 /* Ids of a value, appended at `out`, where there is room for four more than there are. Returns the new end. */
 GT_INLINE uint32_t *gt_emit(const gt_thread *t, const gt_value *value, uint32_t *out) {
   const unsigned kind = ((const uint8_t *)value)[7]; /* its top byte, without waiting for the vector */
@@ -329,7 +339,7 @@ GT_INLINE uint32_t *gt_emit(const gt_thread *t, const gt_value *value, uint32_t 
   memcpy(out, &ids, sizeof ids);
   if (GT_LIKELY(kind <= GT_VALUE_INLINE)) return out + kind;
   const uint32_t count = gt_value_count(value->first);
-  memcpy(out, (kind == GT_VALUE_SIDE ? t->side : t->arena) + (uint32_t)value->first, count * sizeof *out);
+  gt_copy_fours(out, (kind == GT_VALUE_SIDE ? t->side : t->arena) + (uint32_t)value->first, count);
   return out + count;
 }
 
