@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -67,20 +67,17 @@ class AddedTokenMatcher:
         longest_first = sorted(numbers, key=len, reverse=True)
         return (re.compile("|".join(map(re.escape, longest_first))) if numbers else None), numbers
 
-    def segments(self, text: str, modes: bytes, where: tuple[int | None, int | None]) -> list[Segment]:
-        """The whole of `text` as tokens and what lies between them.
+    def segments(self, text: str, modes: bytes, where: tuple[int | None, int | None]) -> Iterator[Segment]:
+        """The whole of `text`, from left to right, as tokens and what lies between them.
 
         where: for errors, the byte offset of `text` in the whole (None: not known) and the index of the whole in a batch.
 
         Raises:
-            SpecialTokenError: a token whose mode is "error".
+            SpecialTokenError: a token whose mode is "error", before the text that lies before it is given.
         """
         pattern, numbers = self.pattern_for(modes)
-        if pattern is None:
-            return [Segment(0, len(text), None)] if text else []
-        out: list[Segment] = []
         done = 0
-        for match in pattern.finditer(text):
+        for match in pattern.finditer(text) if pattern is not None else ():
             start, end = match.span()
             number = numbers[match.group()]
             if modes[number] == MODES["text"] or not self._stands_alone(text, start, end, number):
@@ -97,12 +94,11 @@ class AddedTokenMatcher:
             if modes[number] == MODES["error"]:
                 raise self._forbidden(number, text, at, where)
             if done < start:
-                out.append(Segment(done, start, None))
-            out.append(Segment(start, end, number))
+                yield Segment(done, start, None)
+            yield Segment(start, end, number)
             done = end
         if done != len(text):
-            out.append(Segment(done, len(text), None))
-        return out
+            yield Segment(done, len(text), None)
 
     def check_forbidden(self, text: str, modes: bytes, where: tuple[int | None, int | None]) -> None:
         """What tiktoken does first: no token with mode "error" anywhere, not even inside of one that is allowed.

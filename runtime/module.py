@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 from gigatok_runtime.native_engine import NativeEngine
 
 if TYPE_CHECKING:
+    from gigatok_runtime.encoded import Encoded
     from gigatok_runtime.engine import Engine
     from gigatok_runtime.manifest import Manifest
+    from gigatok_runtime.special import Special
+    from gigatok_runtime.texts import Errors
     from gigatok_runtime.tokenizer import Tokenizer
 
 
@@ -76,8 +79,20 @@ class Module:
                 self._tokenizer = Tokenizer(self.name, self.engine, self.manifest)
             return self._tokenizer
 
-    def encode_file(self, *args: Any, **options: Any) -> Any:
-        return self.tokenizer.encode_file(*args, **options)
+    def encode_file(
+        self,
+        path: str | os.PathLike[str],
+        separator: str | bytes | None = None,
+        threads: int | None = None,
+        *,
+        add_special_tokens: bool = False,
+        special: Special = None,
+        errors: Errors = "strict",
+    ) -> Encoded:
+        """Ids of a file of UTF-8 text: Encoded(ids uint32, offsets int64). See Tokenizer.encode_separated for `separator`."""
+        return self.tokenizer.encode_file(
+            path, separator, threads, add_special_tokens=add_special_tokens, special=special, errors=errors
+        )
 
     def attribute(self, name: str) -> Any:
         """For the package's `__getattr__`: what is made when first asked for."""

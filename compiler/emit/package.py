@@ -9,7 +9,7 @@ from gigatok_runtime.special import default_mode
 
 
 def render_package_files(manifest: Manifest) -> dict[str, str]:
-    """`__init__.py`, `__main__.py` and `manifest.json`. What else a package holds is the library and definition.npz."""
+    """`__init__.py`, `__main__.py`, `py.typed` and `manifest.json`. The rest of a package is the library and definition.npz."""
     name = manifest["name"]
     values = {
         "name": name,
@@ -23,7 +23,7 @@ def render_package_files(manifest: Manifest) -> dict[str, str]:
     environment = make_environment()
     templates = {"__init__.py": "module_init.py.j2", "__main__.py": "module_main.py.j2"}
     files = {file: environment.get_template(template).render(values) for file, template in templates.items()}
-    return files | {"manifest.json": manifest_text(manifest)}
+    return files | {"manifest.json": manifest_text(manifest), "py.typed": ""}
 
 
 def _docstring(manifest: Manifest) -> str:

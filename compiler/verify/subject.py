@@ -14,6 +14,7 @@ import numpy as np
 from gigatok_compile.verify.report import Mismatch
 from gigatok_compile.verify.shrink import shrink
 from gigatok_runtime.definition_data import read_definition_data
+from gigatok_runtime.errors import SpecialTokenError
 from gigatok_runtime.manifest import read_manifest
 from gigatok_runtime.native_engine import NativeEngine
 from gigatok_runtime.regex_engine import RegexEngine
@@ -136,17 +137,20 @@ class Subject:
     ) -> None:
         """`call(*args, **options)`, which concerns `text`, gives `expected` (see `outcome`); arrays are compared by value."""
         self.diary.note(check, text)
-        got = outcome(call, *args, **options)
+        got = self.outcome(call, *args, **options)
         if not _same(got, expected):
             raise Disagreement(Mismatch(check, self.native.isa, text, str(expected), str(got), options))
 
-
-def outcome(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """What a call returns, or type and message of an exception that is the user's fault."""
-    try:
-        return call(*args, **options)
-    except ValueError as error:
-        return type(error).__name__, str(error)
+    def outcome(self, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """What a call returns, or type and message of an exception that is the user's fault."""
+        try:
+            return call(*args, **options)
+        except SpecialTokenError as error:
+            # Where normalization moved the text, the place is known to a few bytes only.
+            place = None if self.manifest["normalizer"] else error.offset
+            return type(error).__name__, error.token, place
+        except ValueError as error:
+            return type(error).__name__, str(error)
 
 
 def _same(got: Any, expected: Any) -> bool:
