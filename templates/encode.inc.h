@@ -10,15 +10,17 @@
 
 GT_INLINE size_t GT_ISA(gt_probe)(gt_thread *t, const uint8_t *text, size_t pieces) {
   const uint32_t *const starts = t->starts;
-  const gt_hot_slot *const hot = t->hot;
-  gt_value *const values = t->values;
+  const uint8_t *const hot = (const uint8_t*)t->hot;
+  gt_value *values = t->values, *const end = values + pieces;
   uint32_t *missed = t->missed;
-  for (size_t i = 0; i < pieces; i++) {
-    const uint32_t at = starts[i];
-    const uint64_t key = gt_hot_key(text + at, starts[i + 1] - at);
-    const gt_hot_slot *const slot = hot + gt_hot_index(key);
-    values[i].first = slot->first; /* at most two ids are hot: `second` does not matter */
-    *missed = (uint32_t)i;
+  uint32_t at = starts[0], i = 0;
+  for (; values < end; values++) {
+    const uint32_t next = starts[i + 1];
+    const uint64_t key = gt_hot_key(text + at, next - at);
+    at = next;
+    const gt_hot_slot *const slot = (const gt_hot_slot*)(hot + (key * 0x9E3779B97F4A7C15ull >> (64 - GT_HOT_BITS - 4) & ~15ull));
+    values->first = slot->first;
+    *missed = i++;
     missed += slot->key != key;
   }
   return (size_t)(missed - t->missed);

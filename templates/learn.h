@@ -1,7 +1,7 @@
 /* Words that no cache knows, many at a time: merging several words side by side is two to three times as fast as one after
  * the other (see merge.h), and their look-ups in the baked tables overlap.
  *
- *   find     the other line of the pair, the arena, the baked words; then the stretches between safe cuts, each looked up
+ *   find     the rest of the line's group, the arena, the baked words; then the stretches between safe cuts, each looked up
  *            like a word; what is left becomes parts: those stretches, or the whole word
  *   merge    the parts that are still unknown, all together
  *   gather   parts to words, words to values, both kept */
@@ -151,7 +151,7 @@ GT_NOINLINE int gt_learn(gt_thread *t, const uint8_t *text, const uint8_t *limit
     if (miss->hi == GT_LONG_KEY) gt_long_prefetch(t, miss->lo);
     else {
       gt_word16_prefetch(miss->lo, miss->hi);
-      __builtin_prefetch(t->words + (miss->line ^ 2), 1); /* the other line of the pair */
+      __builtin_prefetch(t->words + (miss->line ^ 2), 1); /* its neighbour in the group */
     }
   }
   size_t words = 0;

@@ -160,7 +160,6 @@ static void gt_thread_clear_words(gt_thread *t) {
 
 static void gt_thread_free(gt_thread *t) {
   if (!t) return;
-  free(t->hot);
   gt_zeroed_free(t->words, sizeof *t->words << t->word_bits);
   gt_zeroed_free(t->longs, sizeof *t->longs << t->long_bits);
   free(t->parts);
@@ -172,19 +171,23 @@ static void gt_thread_free(gt_thread *t) {
   free(t);
 }
 
+#define GT_HOT_OFFSET ((sizeof(gt_thread) + 4095) & ~(size_t)4095)
+#define GT_THREAD_BYTES ((GT_HOT_OFFSET + (sizeof(gt_hot_slot) << GT_HOT_BITS) + (2u << 20) - 1) & ~(size_t)((2u << 20) - 1))
+
 static gt_thread *gt_thread_new(void) {
-  gt_thread *t = gt_aligned(sizeof *t);
+  /* what every batch goes through lies on one huge page: the state itself, then the hot table */
+  gt_thread *t = gt_aligned(GT_THREAD_BYTES);
   if (!t) return NULL;
   memset(t, 0, offsetof(gt_thread, starts));
   t->side_used = 0;
   t->word_bits = GT_WORD_BITS_FIRST;
   t->long_bits = GT_LONG_BITS_FIRST;
   t->arena_capacity = 1 << 14;
-  t->hot = gt_aligned(sizeof *t->hot << GT_HOT_BITS);
+  t->hot = (gt_hot_slot *)((uint8_t *)t + GT_HOT_OFFSET);
   t->words = gt_zeroed(sizeof *t->words << t->word_bits);
   t->longs = gt_zeroed(sizeof *t->longs << t->long_bits);
   t->arena = malloc((t->arena_capacity + 4) * sizeof *t->arena);
-  if (!t->hot || !t->words || !t->longs || !t->arena) {
+  if (!t->words || !t->longs || !t->arena) {
     gt_thread_free(t);
     return NULL;
   }
@@ -249,7 +252,7 @@ GT_NOINLINE gt_thread *gt_thread_first(void) {
 static inline gt_thread *gt_thread_self(void) { return GT_LIKELY(gt_own_thread != NULL) ? gt_own_thread : gt_thread_first(); }
 
 static size_t gt_thread_size(const gt_thread *t) {
-  return sizeof *t + (sizeof *t->hot << GT_HOT_BITS) + (sizeof *t->words << t->word_bits) + (sizeof *t->longs << t->long_bits) +
+  return GT_THREAD_BYTES + (sizeof *t->words << t->word_bits) + (sizeof *t->longs << t->long_bits) +
          (t->parts ? sizeof *t->parts << GT_PART_BITS : 0) + t->arena_capacity * 4 + t->merge.capacity + t->normalized.capacity + t->memo.capacity +
          t->id_capacity * 4;
 }

@@ -49,9 +49,10 @@ GT_INLINE gt_word_slot *gt_word_line(const gt_thread *t, uint64_t hash) {
   return t->words + (hash >> (64 - t->word_bits) & ~1ull);
 }
 
-/* Where the third word of a line goes: the other line of the pair. */
-GT_INLINE gt_word_slot *gt_next_line(const gt_thread *t, const gt_word_slot *line) {
-  return t->words + ((size_t)(line - t->words) ^ 2);
+/* The four lines that hold a line's words when it is full: any word of any of them may be anywhere in there. */
+enum { GT_GROUP = 8 };
+GT_INLINE gt_word_slot *gt_word_group(const gt_thread *t, const gt_word_slot *line) {
+  return t->words + ((size_t)(line - t->words) & ~(size_t)(GT_GROUP - 1));
 }
 
 GT_INLINE gt_long_slot *gt_long_line(const gt_thread *t, uint64_t hash) {
@@ -66,21 +67,27 @@ GT_INLINE void gt_long_prefetch(const gt_thread *t, uint64_t hash) {
 
 /* ------------------------------------------------------------------ growth */
 
-/* The slot of a word in its line or the other one of the pair, or NULL. */
+/* The slot of a word in its line, or in its group if the line is full (a line that is full stays full), or NULL. */
 GT_INLINE gt_word_slot *gt_find_word(const gt_thread *t, uint64_t lo, uint64_t hi) {
-  gt_word_slot *const pair = t->words + ((size_t)(gt_word_line(t, gt_hash16(lo, hi)) - t->words) & ~(size_t)3);
-  for (unsigned k = 0; k < 4; k++)
-    if (pair[k].lo == lo && pair[k].hi == hi && pair[k].value.first) return &pair[k];
+  gt_word_slot *const line = gt_word_line(t, gt_hash16(lo, hi)), *const group = gt_word_group(t, line);
+  for (unsigned k = 0; k < 2; k++) {
+    if (!line[k].value.first) return NULL;
+    if (line[k].lo == lo && line[k].hi == hi) return &line[k];
+  }
+  for (unsigned k = 0; k < GT_GROUP; k++)
+    if (group[k].lo == lo && group[k].hi == hi && group[k].value.first) return &group[k];
   return NULL;
 }
 
+/* A word that is not there yet: in its line, else where the group has room, else instead of its line's older one. */
 static void gt_place_word(gt_thread *t, const gt_word_slot *slot) {
-  gt_word_slot *line = gt_word_line(t, gt_hash16(slot->lo, slot->hi));
-  if (line[1].value.first && !gt_next_line(t, line)[1].value.first) line = gt_next_line(t, line);
-  const unsigned k = line[0].value.first != 0;
-  if (line[1].value.first) line[0] = line[1]; /* the older one goes */
+  gt_word_slot *const line = gt_word_line(t, gt_hash16(slot->lo, slot->hi)), *const group = gt_word_group(t, line);
+  gt_word_slot *place = line[0].value.first ? line + 1 : line;
+  for (unsigned k = 0; place->value.first && k < GT_GROUP; k++)
+    if (!group[k].value.first) place = &group[k];
+  if (place->value.first) line[0] = line[1];
   else t->word_count++;
-  line[k] = *slot;
+  *place = *slot;
 }
 
 static void gt_grow_words(gt_thread *t) {
@@ -263,18 +270,16 @@ GT_INLINE gt_value gt_new_value(gt_thread *t, size_t count) {
   return gt_side_value(t, count);
 }
 
-/* A word that its line does not hold, if the other line of the pair does: it comes home, where what is asked for often
- * stays. `first` is zero if it does not. */
+/* A word that its line does not hold, if its group does: it comes home, where what is asked for often stays. `first` is zero
+ * if it does not. */
 GT_INLINE gt_value gt_fetch_word(gt_thread *t, uint64_t lo, uint64_t hi) {
-  gt_word_slot *const line = gt_word_line(t, gt_hash16(lo, hi)), *const next = gt_next_line(t, line);
-  for (unsigned k = 0; k < 2; k++)
-    if (next[k].lo == lo && next[k].hi == hi) {
-      const gt_word_slot found = next[k];
-      next[k] = line[1];
-      line[1] = found;
-      return found.value;
-    }
-  return (gt_value){0, 0};
+  gt_word_slot *const found = gt_find_word(t, lo, hi);
+  if (!found) return (gt_value){0, 0};
+  gt_word_slot *const home = gt_word_line(t, gt_hash16(lo, hi)) + 1;
+  const gt_word_slot word = *found;
+  *found = *home;
+  *home = word;
+  return word.value;
 }
 
 /* A pre-token of 17 to GT_LONG_WORD bytes, if it is known. */
