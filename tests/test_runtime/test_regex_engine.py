@@ -109,7 +109,9 @@ def test_every_code_point_is_classified_as_in_the_reference() -> None:
     """Between letters, where letter, digit, blank, line break, mark and the rest all cut differently."""
     pattern = r"\p{L}+|\p{N}|\s|[\r\n]+|\w+|\p{M}"
     ours = splitter(pattern, behavior="Isolated")
-    points = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    points = [
+        chr(c) for c in (*range(0xD800), *range(0xE000, 0x32400), *range(0xE0000, 0xE0200))
+    ]  # all that is assigned
     for at in range(0, len(points), 20_000):
         text = "a".join(points[at : at + 20_000])
         assert pieces(ours, text) == reference_pieces(pattern, "Isolated", False, text)

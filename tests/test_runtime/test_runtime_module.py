@@ -50,34 +50,6 @@ def test_attributes(either: ModuleType, stub_definition: TokenizerDefinition) ->
     assert "<Tokenizer stub_tok: 258 tokens, engine" in repr(tokenizer)
 
 
-def test_users_get_types(stub_directory: Path, tmp_path: Path, root: Path) -> None:
-    pytest.importorskip("mypy")
-    (tmp_path / "gigatok_runtime").symlink_to(root / "runtime")
-    (tmp_path / "use.py").write_text(
-        "import stub_tok\n"
-        "ids, offsets = stub_tok.encode_batch(['a', b'b'], threads=2)\n"
-        "reveal_type(stub_tok.encode('a', special={'<|end|>'}))\n"
-        "reveal_type(stub_tok.tokenizer)\n"
-        "stub_tok.encode(7)\n"
-    )
-    environment = os.environ | {"MYPYPATH": f"{stub_directory}:{tmp_path}"}
-    command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--cache-dir",
-        str(tmp_path / "cache"),
-        str(tmp_path / "use.py"),
-    ]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    about_use = [line for line in done.stdout.splitlines() if line.startswith("use.py")]
-    assert len(about_use) == 3, done.stdout
-    assert "numpy.ndarray" in about_use[0] and "unsignedinteger" in about_use[0]
-    assert '"gigatok_runtime.tokenizer.Tokenizer"' in about_use[1]
-    assert 'use.py:5: error: Argument 1 to "encode" of "Engine"' in about_use[2]
-
-
 def test_tokenizer_calls_are_the_module_calls(either: ModuleType) -> None:
     tokenizer = either.tokenizer
     text = "a<|end|>é"

@@ -132,7 +132,7 @@ def test_a_crash_is_reported_with_its_text(
 def test_a_hang_is_reported(faulty: FaultyPackage, tmp_path: Path) -> None:
     package = faulty("-DHANG")
     job = {"directory": str(package.parent), "name": package.name, "texts": ["fine", "a\n1b"], "what": "ids"}
-    ended = _run(job, tmp_path, timeout=5)
+    ended = _run(job, tmp_path, timeout=4)
     assert ended.timed_out and ended.outcome is None and ended.text == "a\n1b"
 
 
