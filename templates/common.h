@@ -39,6 +39,16 @@ GT_INLINE uint32_t gt_code_point_block(const uint8_t *p, uint32_t *low) {
   return (w & 0x07) << 12 | (w >> 8 & 0x3F) << 6 | (w >> 16 & 0x3F);
 }
 
+/* Positions of set bits plus `base`, appended to `out`: the portable version, see isa_swar.h. */
+GT_INLINE uint32_t *gt_flatten_swar(uint64_t mask, uint32_t base, uint32_t *out) {
+  while (mask) {
+    *out++ = base + (uint32_t)__builtin_ctzll(mask);
+    mask &= mask - 1;
+  }
+  return out;
+}
+#define gt_flatten_plain gt_flatten_swar
+
 #define GT_CHUNK 4096 /* bytes that one pass of a kernel takes; their masks and pieces stay in the nearest caches */
 #define GT_TAIL (8 + GT_CHUNK + 64)
 

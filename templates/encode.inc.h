@@ -10,18 +10,22 @@
 
 GT_INLINE size_t GT_ISA(gt_probe)(gt_thread *t, const uint8_t *text, size_t pieces) {
   const uint32_t *const starts = t->starts;
-  const uint8_t *const hot = (const uint8_t*)t->hot;
-  gt_value *values = t->values, *const end = values + pieces;
+  gt_value *value = t->values;
   uint32_t *missed = t->missed;
-  uint32_t at = starts[0], i = 0;
-  for (; values < end; values++) {
-    const uint32_t next = starts[i + 1];
-    const uint64_t key = gt_hot_key(text + at, next - at);
-    at = next;
-    const gt_hot_slot *const slot = (const gt_hot_slot*)(hot + (key * 0x9E3779B97F4A7C15ull >> (64 - GT_HOT_BITS - 4) & ~15ull));
-    values->first = slot->first;
-    *missed = i++;
-    missed += slot->key != key;
+  uint32_t at = starts[0];
+  for (size_t begin = 0; begin < pieces; begin += 64) {
+    const size_t n = pieces - begin < 64 ? pieces - begin : 64;
+    uint64_t misses = 0; /* as bits: a list would take a store and its address a piece */
+    for (size_t i = 0; i < n; i++) {
+      const uint32_t next = starts[begin + i + 1];
+      const uint64_t key = gt_hot_key(text + at, next - at);
+      const gt_hot_slot *const slot = gt_hot_place(t, key);
+      at = next;
+      value->first = slot->first; /* at most two ids are hot: `second` does not matter */
+      value++;
+      misses |= (uint64_t)(slot->key != key) << i;
+    }
+    missed = GT_ISA(gt_flatten)(misses, (uint32_t)begin, missed);
   }
   return (size_t)(missed - t->missed);
 }
@@ -37,6 +41,8 @@ GT_INLINE void GT_ISA(gt_look)(gt_thread *t, const uint8_t *text, size_t missed)
       const gt_word_slot *const line = gt_word_line(t, gt_hash16(miss->lo, miss->hi));
       miss->line = (uint32_t)(line - t->words);
       __builtin_prefetch(line);
+      /* sixteen NULs have the key of an empty slot: they get one that no other word has */
+      if (GT_UNLIKELY((miss->lo | miss->hi) == 0)) miss->hi = GT_LONG_KEY;
     } else {
       /* no word has this key, so that settling leaves it to the slow part */
       miss->hi = GT_LONG_KEY;
@@ -57,14 +63,13 @@ GT_INLINE size_t GT_ISA(gt_settle)(gt_thread *t, size_t missed) {
     const uint64_t lo = miss->lo, hi = miss->hi;
     const gt_word_slot *const line = words + miss->line;
     const unsigned second = (line[1].lo == lo) & (line[1].hi == hi);
-    const unsigned same = second | ((line[0].lo == lo) & (line[0].hi == hi));
-    const gt_value value = line[second].value; /* an empty slot has the key of sixteen NULs */
-    const unsigned known = same & (value.first != 0);
+    const unsigned known = second | ((line[0].lo == lo) & (line[0].hi == hi));
+    const gt_value value = line[second].value;
     t->values[miss->index] = value;
     t->missed[unknown] = (uint32_t)m;
     unknown += !known;
     /* short words with one or two ids become hot; a key of at most 8 bytes ends in eight 0xFF */
-    const uintptr_t hot = (uintptr_t)(t->hot + gt_hot_index(lo)), nowhere = (uintptr_t)&t->nowhere;
+    const uintptr_t hot = (uintptr_t)gt_hot_place(t, lo), nowhere = (uintptr_t)&t->nowhere;
     const uintptr_t install = 0 - (uintptr_t)(known & (hi == ~0ull) & (gt_value_kind(value.first) <= 2));
     *(gt_hot_slot *)(nowhere ^ ((hot ^ nowhere) & install)) = (gt_hot_slot){lo, value.first};
   }

@@ -62,11 +62,3 @@ GT_INLINE uint64_t gt_class_mask_swar(const gt_tags_swar *t, unsigned k) {
     mask |= gt_gather_swar(t->codes[k >> 3][w] >> (k & 7) & GT_LOW_BITS) << (8 * w);
   return mask;
 }
-
-GT_INLINE uint32_t *gt_flatten_swar(uint64_t mask, uint32_t base, uint32_t *out) {
-  while (mask) {
-    *out++ = base + (uint32_t)__builtin_ctzll(mask);
-    mask &= mask - 1;
-  }
-  return out;
-}

@@ -9,7 +9,7 @@
 #define GT_LEARN_H
 
 GT_INLINE void gt_make_hot(gt_thread *t, size_t n, uint64_t lo, gt_value value) {
-  if (n <= 8 && gt_value_kind(value.first) <= 2) t->hot[gt_hot_index(lo)] = (gt_hot_slot){lo, value.first};
+  if (n <= 8 && gt_value_kind(value.first) <= 2) *gt_hot_place(t, lo) = (gt_hot_slot){lo, value.first};
 }
 
 /* Ids of a value of at most four, where there is room for four; their number. */
@@ -109,7 +109,7 @@ static gt_value gt_find_missed(gt_thread *t, const gt_miss *miss, const uint8_t 
   }
   const gt_value value = gt_fetch_word(t, miss->lo, miss->hi);
   if (value.first) return value;
-  const uint32_t id = gt_word16(miss->lo, miss->hi);
+  const uint32_t id = gt_word16(miss->lo, miss->hi == GT_LONG_KEY ? 0 : miss->hi); /* sixteen NULs, see gt_look */
   if (id == GT_NONE) return value;
   gt_value entry = gt_inline_value(&id, 1);
   if (gt_whole_only(id)) entry.first |= GT_VALUE_WHOLE_ONLY;

@@ -320,21 +320,31 @@ typedef struct {
 
 #define GT_LANES 6
 
+/* lanes + w, so that the compiler sees a pointer and no array: its own addresses take a fifth more instructions. */
+GT_INLINE gt_lane *gt_lane_at(gt_lane *lanes, size_t w) {
+  gt_lane *lane = lanes + w;
+  __asm__("" : "+r"(lane));
+  return lane;
+}
+
 /* Up to GT_LANES words of 4 to `size` bytes; `which` are indices into `pieces`. */
 GT_INLINE void gt_merge_lanes(gt_piece *pieces, const uint8_t *which, size_t count, size_t size) {
   gt_lane lanes[GT_LANES];
-  for (size_t w = 0; w < count; w++) gt_lane_begin(&lanes[w], pieces[which[w]].bytes, pieces[which[w]].length, size);
+  for (size_t w = 0; w < count; w++) {
+    gt_lane_begin(gt_lane_at(lanes, w), pieces[which[w]].bytes, pieces[which[w]].length, size);
+  }
   uint64_t any;
   do {
     any = ~0ull;
     for (size_t w = 0; w < count; w++) {
-      const uint64_t best = gt_lane_best(&lanes[w], size);
+      gt_lane *const lane = gt_lane_at(lanes, w);
+      const uint64_t best = gt_lane_best(lane, size);
       any = gt_min64(any, best);
-      gt_lane_merge(&lanes[w], best);
+      gt_lane_merge(lane, best);
     }
   } while (any < GT_NO_PAIR);
   for (size_t w = 0; w < count; w++) {
-    pieces[which[w]].count = (uint32_t)gt_lane_ids(&lanes[w], pieces[which[w]].ids);
+    pieces[which[w]].count = (uint32_t)gt_lane_ids(gt_lane_at(lanes, w), pieces[which[w]].ids);
   }
 }
 

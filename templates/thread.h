@@ -45,7 +45,7 @@ typedef struct { uint64_t hash; uint32_t at, length; } gt_long_slot; /* length 0
 #define GT_ARENA_LAST (3u << 20) /* entries of 4 bytes: 12 MiB */
 #define GT_LONG_WORD 1024
 #define GT_EMPTY_KEY (~1ull) /* of a hot slot: no text has 0xFE, no padded key ends like this */
-#define GT_LONG_KEY (~1ull)  /* likewise: upper half of the key of a word that is too long for one */
+#define GT_LONG_KEY (~1ull)  /* likewise: upper half of the key of a word too long for one (the lower half is its hash, not 0) */
 
 #define GT_SIDE (GT_CHUNK + GT_LONG_WORD + 64) /* ids of one batch, or of one long word, that are kept nowhere */
 
@@ -81,7 +81,7 @@ typedef struct gt_thread {
   /* one batch: the pieces of a chunk */
   uint32_t starts[GT_CHUNK + 128];
   gt_value values[GT_CHUNK + 16];
-  uint32_t missed[GT_CHUNK + 16]; /* numbers of pieces */
+  uint32_t missed[GT_CHUNK + 128]; /* numbers of pieces */
   gt_miss misses[GT_CHUNK + 16];
   gt_hot_slot nowhere; /* written to instead of a branch */
   uint32_t side[GT_SIDE];

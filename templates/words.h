@@ -14,7 +14,10 @@ static const uint64_t gt_hot_pads[10] __attribute__((aligned(64))) = {
   GT_PAD8(0), GT_PAD8(1), GT_PAD8(2), GT_PAD8(3), GT_PAD8(4), GT_PAD8(5), GT_PAD8(6), GT_PAD8(7), GT_PAD8(8), ~0ull};
 
 GT_INLINE uint64_t gt_hot_key(const uint8_t *p, size_t n) { return gt_load64(p) | gt_hot_pads[n < 9 ? n : 9]; }
-GT_INLINE size_t gt_hot_index(uint64_t key) { return (size_t)(key * 0x9E3779B97F4A7C15ull >> (64 - GT_HOT_BITS)); }
+GT_INLINE gt_hot_slot *gt_hot_place(const gt_thread *t, uint64_t key) {
+  /* a byte offset: the slots are 16 bytes */
+  return (gt_hot_slot *)((uint8_t *)t->hot + (key * 0x9E3779B97F4A7C15ull >> (64 - GT_HOT_BITS - 4) & ~15ull));
+}
 
 /* The key of a word of at most 16 bytes; reads 16 bytes at p. */
 GT_INLINE void gt_word_key(const uint8_t *p, size_t n, uint64_t *lo, uint64_t *hi) {
@@ -42,7 +45,7 @@ GT_INLINE uint64_t gt_hash_bytes(const uint8_t *p, size_t n) {
     h = (uint64_t)m ^ (uint64_t)(m >> 64);
   }
   const __uint128_t m = (__uint128_t)(h ^ gt_load64(p + n - 8)) * 0x8EBC6AF09C88C6E3ull;
-  return (uint64_t)m ^ (uint64_t)(m >> 64);
+  return ((uint64_t)m ^ (uint64_t)(m >> 64)) | 1; /* never 0, see GT_LONG_KEY */
 }
 
 GT_INLINE gt_word_slot *gt_word_line(const gt_thread *t, uint64_t hash) {
