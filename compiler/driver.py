@@ -1,15 +1,15 @@
 """The compiler, stage by stage. Everything below is a flat list of passes; `--dump STAGE` prints any of them.
 
-    definition   read_definition            the definition file, defaults filled in, ids resolved
-    pattern      parse_pattern              the pattern's syntax tree
-    tags         partition                  the pattern over the coarsest partition of code points
-    automaton    determinise                leftmost-first automaton, the ground truth
-    bimachine    build_bimachine            the automaton pair that never backtracks
-    predicates   derive_predicates          the boundary bit as equations over sets of states
-    bits         lower_predicates           the bit program
-    vocabulary   build_vocabulary_tables    facts and tables of the vocabulary
-    tables       TableSet                   every table of the module
-    c            render_module              the kernel's C text
+definition   read_definition            the definition file, defaults filled in, ids resolved
+pattern      parse_pattern              the pattern's syntax tree
+tags         partition                  the pattern over the coarsest partition of code points
+automaton    determinise                leftmost-first automaton, the ground truth
+bimachine    build_bimachine            the automaton pair that never backtracks
+predicates   derive_predicates          the boundary bit as equations over sets of states
+bits         lower_predicates           the bit program
+vocabulary   build_vocabulary_tables    facts and tables of the vocabulary
+tables       TableSet                   every table of the module
+c            render_module              the kernel's C text
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gigatok_compile.atomic import atomic_package
 from gigatok_compile.bitstream.predicates import derive_predicates
 from gigatok_compile.build import build_module
 from gigatok_compile.definition.read import read_definition
-from gigatok_compile.definition_data import added_token_bytes, write_definition_data
+from gigatok_compile.definition_data import added_token_bytes, hidden_added_tokens, write_definition_data
 from gigatok_compile.emit.cdef import cffi_declarations
 from gigatok_compile.emit.module import definition_tables, kernel_tables, render_module
 from gigatok_compile.emit.package import render_package_files
@@ -32,19 +32,19 @@ from gigatok_compile.explain import explain
 from gigatok_compile.grammars.registry import load_grammar
 from gigatok_compile.ir.definition import SplitStep, TokenizerDefinition
 from gigatok_compile.ir.plan import TableSet
+from gigatok_compile.ir.split import SplitPlan
 from gigatok_compile.manifest import build_manifest
 from gigatok_compile.names import check_name
 from gigatok_compile.normalizer.data import load_nfc_data
 from gigatok_compile.normalizer.steps import normalize_function
 from gigatok_compile.normalizer.tables import build_nfc_tables
 from gigatok_compile.pattern.parse import parse_pattern
-from gigatok_compile.ir.split import SplitPlan
 from gigatok_compile.split_plan import plan_split
 from gigatok_compile.verify.report import VerifyReport
 from gigatok_compile.verify.verify import verify_module
 from gigatok_compile.vocabulary.added_tokens import AddedTokenPlan, plan_added_tokens
-from gigatok_compile.vocabulary.token_lookup import plan_token_lookup
 from gigatok_compile.vocabulary.tables import VocabularyFacts, build_vocabulary_tables
+from gigatok_compile.vocabulary.token_lookup import plan_token_lookup
 
 STAGES = ("definition", "pattern", "tags", "automaton", "bimachine", "predicates", "bits", "vocabulary", "tables", "c")
 Report = Callable[[str, str], None]
@@ -151,6 +151,7 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
         definition.model.tokens,
         definition.added_tokens,
         [added_token_bytes(token, definition) for token in definition.added_tokens],
+        hidden_added_tokens(definition),
     )
     tables = kernel_tables(split.kernel) | definition_tables(definition) | added.tables | vocabulary_tables | lookup
     if any(step.kind == "NFC" for step in definition.normalizer):
@@ -213,7 +214,9 @@ def _dump_kernel(plan: SplitPlan, stage: str) -> list[str]:
 
 def explain_compilation(compilation: Compilation) -> str:
     """The text of --explain."""
-    return explain(compilation.definition, compilation.split, compilation.added, compilation.vocabulary, compilation.tables)
+    return explain(
+        compilation.definition, compilation.split, compilation.added, compilation.vocabulary, compilation.tables
+    )
 
 
 def _read(source: str, grammar: str | None, name: str | None) -> TokenizerDefinition:

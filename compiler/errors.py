@@ -72,6 +72,10 @@ class VerifyError(CompileError):
 def caret_text(message: str, pattern: str, start: int, end: int, width: int = 72) -> str:
     """`message`, then the part of `pattern` around [start, end) and a caret line under it."""
     left = max(0, min(start - width // 2, len(pattern) - width))
-    shown = pattern[left : left + width].replace("\n", "\N{SYMBOL FOR LINE FEED}").replace("\r", "\N{SYMBOL FOR CARRIAGE RETURN}")
+    shown = (
+        pattern[left : left + width]
+        .replace("\n", "\N{SYMBOL FOR LINE FEED}")
+        .replace("\r", "\N{SYMBOL FOR CARRIAGE RETURN}")
+    )
     carets = "^" + "~" * (min(end, left + width) - start - 1)
     return f"{message}\n  {shown}\n  {' ' * (start - left)}{carets}"

@@ -17,8 +17,8 @@ from gigatok_compile.bitstream.lower import lower_predicates
 from gigatok_compile.bitstream.predicates import derive_predicates
 from gigatok_compile.emit.tag_tables import check_kernel_limits
 from gigatok_compile.errors import CompileError, Unsupported
-from gigatok_compile.ir.definition import ByteLevelStep, SplitStep, TokenizerDefinition
 from gigatok_compile.ir.automaton import BoundaryAutomaton
+from gigatok_compile.ir.definition import ByteLevelStep, SplitStep, TokenizerDefinition
 from gigatok_compile.ir.split import SplitKernel, SplitPlan, StepTier
 from gigatok_compile.ir.tags import TagProgram
 from gigatok_compile.pattern.codeset import CodeSet
@@ -47,7 +47,11 @@ def compile_split(step: SplitStep) -> SplitKernel:
     Raises:
         PatternError: the pattern does not parse. Unsupported: it is not regular, so not even the automaton can run it.
     """
-    tags = partition(parse_pattern(step.pattern, step.dialect, step.where)) if step.is_regex else literal_program(step.pattern)
+    tags = (
+        partition(parse_pattern(step.pattern, step.dialect, step.where))
+        if step.is_regex
+        else literal_program(step.pattern)
+    )
     automaton = determinise(tags)
     machine = build_bimachine(automaton)
     bits = lower_predicates(

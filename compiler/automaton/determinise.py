@@ -145,4 +145,3 @@ def minimise(moves: npt.NDArray[np.int64], accepts: npt.NDArray[np.bool_]) -> Bo
     final_moves.setflags(write=False)
     final_accepts.setflags(write=False)
     return BoundaryAutomaton(tuple(columns), final_moves, final_accepts, int(renumber[start]))
-

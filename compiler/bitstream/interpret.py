@@ -7,7 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gigatok_compile.ir.bits import Ahead, And, Behind, BitProgram, Class, Cycle, Expr, Link, Not, Or, Plain, Run, Step, Symbol
+from gigatok_compile.ir.bits import (
+    Ahead,
+    And,
+    Behind,
+    BitProgram,
+    Class,
+    Cycle,
+    Expr,
+    Link,
+    Not,
+    Or,
+    Plain,
+    Run,
+    Step,
+    Symbol,
+)
 
 
 def piece_starts(program: BitProgram, tags: Sequence[int]) -> list[int]:
@@ -44,7 +59,7 @@ def piece_starts(program: BitProgram, tags: Sequence[int]) -> list[int]:
                     result |= value(item)
                 return result
 
-    def run_steps(steps: Sequence[Step], streams: list[int], neighbour: type[Ahead] | type[Behind]) -> None:
+    def run_steps(steps: Sequence[Step], streams: list[int], neighbour: type[Ahead | Behind]) -> None:
         for step in steps:
             match step:
                 case Plain():

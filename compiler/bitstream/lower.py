@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.bitstream.predicates import ALWAYS, Context, Predicates, Term
+from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.ir.bits import (
     Ahead,
     And,

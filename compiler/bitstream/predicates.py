@@ -91,7 +91,9 @@ class Predicates:
             return f"({text}) & {'~' if t.negate else ''}p{t.before}[-1]"
 
         lines = [f"starts = {' | '.join(map(term, self.starts))}"]
-        lines += [f"p{i} ({int(p.initially)}) = {' | '.join(map(term, p.terms)) or '0'}" for i, p in enumerate(self.left)]
+        lines += [
+            f"p{i} ({int(p.initially)}) = {' | '.join(map(term, p.terms)) or '0'}" for i, p in enumerate(self.left)
+        ]
         lines += [f"q{i} = {' | '.join(map(context, q.contexts)) or '0'}" for i, q in enumerate(self.right)]
         return "\n".join(lines)
 

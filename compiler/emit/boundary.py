@@ -8,20 +8,41 @@ carried over the others (at most three), so that the neighbour is again one byte
 from __future__ import annotations
 
 from gigatok_compile.emit.environment import make_environment, wrap_code
-from gigatok_compile.ir.bits import Ahead, And, Behind, BitProgram, Class, Cycle, Expr, Link, Not, Or, Plain, Run, Symbol
+from gigatok_compile.ir.bits import (
+    Ahead,
+    And,
+    Behind,
+    BitProgram,
+    Class,
+    Cycle,
+    Expr,
+    Link,
+    Not,
+    Or,
+    Plain,
+    Run,
+    Symbol,
+)
 
 
 def render_boundary(program: BitProgram) -> str:
     """Text of boundary.inc.h."""
-    return make_environment().get_template("boundary.inc.h.j2").render(
-        program=program,
-        classes=[
-            {"name": c.name, "comment": " ".join(program.tag_names[t] for t in sorted(c.tags))} for c in program.classes
-        ],
-        right_lines=_right_lines(program),
-        symbol_lines=[line for i, expr in enumerate(program.symbols) for line in _code(f"s[{i}] = {_c(expr, program)};")],
-        left_lines=_left_lines(program),
-        starts=_c(program.starts, program),
+    return (
+        make_environment()
+        .get_template("boundary.inc.h.j2")
+        .render(
+            program=program,
+            classes=[
+                {"name": c.name, "comment": " ".join(program.tag_names[t] for t in sorted(c.tags))}
+                for c in program.classes
+            ],
+            right_lines=_right_lines(program),
+            symbol_lines=[
+                line for i, expr in enumerate(program.symbols) for line in _code(f"s[{i}] = {_c(expr, program)};")
+            ],
+            left_lines=_left_lines(program),
+            starts=_c(program.starts, program),
+        )
     )
 
 
@@ -64,7 +85,9 @@ def _right_lines(program: BitProgram) -> list[str]:
                 lines += _code(f"uint64_t q{i} = {_c(enter, program)}, stay_q{i} = {_c(stay, program)};")
                 lines.append(f"  if (wide) q{i} &= ~continuation, stay_q{i} |= continuation;")
                 lines.append(f"  q{i} |= carry[{i}] << top & stay_q{i};")
-                lines.append(f"  for (uint64_t more = q{i}; more;) {{ /* one character back each time; runs are short */")
+                lines.append(
+                    f"  for (uint64_t more = q{i}; more;) {{ /* one character back each time; runs are short */"
+                )
                 lines.append(f"    more = q{i} >> 1 & stay_q{i} & ~q{i};")
                 lines.append(f"    q{i} |= more;")
                 lines.append("  }")

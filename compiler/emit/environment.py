@@ -57,5 +57,10 @@ def template_text(name: str) -> str:
 def wrap_code(line: str, indent: int, width: int = 116) -> list[str]:
     """Break one long C statement at spaces; continuation lines are indented."""
     return textwrap.wrap(
-        line, width, initial_indent=" " * indent, subsequent_indent=" " * (indent + 4), break_long_words=False, break_on_hyphens=False
+        line,
+        width,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 4),
+        break_long_words=False,
+        break_on_hyphens=False,
     )

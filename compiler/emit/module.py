@@ -7,7 +7,6 @@ rendered kernel and the tables' declarations. The tables' data is one binary fil
 from __future__ import annotations
 
 import numpy as np
-
 from gigatok_compile.emit.boundary import render_boundary
 from gigatok_compile.emit.environment import make_environment, template_text
 from gigatok_compile.emit.tag_tables import automaton_tables, tag_tables
@@ -77,7 +76,9 @@ def render_module(definition: TokenizerDefinition, kernel: SplitKernel, tables: 
     files: dict[str, str | bytes] = {name: template_text(name) for name in (*HEADERS, *PYTHON_HEADERS)}
     files["boundary.inc.h"] = render_boundary(kernel.bits) if kernel.bits is not None else "/* no bit program */\n"
     files["tables.h"] = environment.get_template("tables.h.j2").render(
-        tables=declarations, constants=[(name.upper(), value) for name, value in tables.constants.items()], file=TABLES_FILE
+        tables=declarations,
+        constants=[(name.upper(), value) for name, value in tables.constants.items()],
+        file=TABLES_FILE,
     )
     files["module.c"] = environment.get_template("module.c.j2").render(
         name=definition.name, sha256=definition.sha256, reference=definition.reference, steps=[kernel.step]

@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-
-from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.errors import CompileError
 from gigatok_compile.ir.automaton import BoundaryAutomaton
+from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.ir.bits import BitProgram
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.ir.tags import TagProgram
@@ -87,7 +85,9 @@ def tag_tables(program: BitProgram, machine: Bimachine, automaton: BoundaryAutom
             Table("right_table", right.reshape(-1), "right state before a tag, by tag and state after it"),
             Table("right_values", np.array(program.right_values, dtype=np.uint64), "bit i: right stream i, by state"),
             Table("sync_pairs", sync.reshape(-1), "1: a piece always starts between these two tags"),
-            Table("left_initial", np.array(program.initially or (False,), dtype=np.uint8), "left streams before the text"),
+            Table(
+                "left_initial", np.array(program.initially or (False,), dtype=np.uint8), "left streams before the text"
+            ),
         ),
         constants={
             "tags": kernel.count,
@@ -126,7 +126,9 @@ def automaton_tables(automaton: BoundaryAutomaton, tags: TagProgram) -> TableSet
             Table("ascii_columns", columns[:128].copy(), "automaton column of an ASCII byte"),
             Table("column_block_of", block_of, "block of 64 code points -> row of column_blocks"),
             Table("column_blocks", blocks, "automaton columns of 64 code points, equal rows once"),
-            Table("automaton_cells", cells.reshape(-1), "next state, top bit: a match may end here; by state and column"),
+            Table(
+                "automaton_cells", cells.reshape(-1), "next state, top bit: a match may end here; by state and column"
+            ),
         ),
         constants={"automaton_columns": automaton.column_count, "automaton_start": automaton.start},
     )

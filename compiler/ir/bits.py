@@ -198,8 +198,12 @@ def format_step(step: Step, letter: str, names: list[str]) -> list[str]:
         case Plain():
             return [f"{letter}{step.stream} = {format_expr(step.expr, names)}"]
         case Run():
-            return [f"{letter}{step.stream} = run({format_expr(step.enter, names)} while {format_expr(step.stay, names)})"]
+            return [
+                f"{letter}{step.stream} = run({format_expr(step.enter, names)} while {format_expr(step.stay, names)})"
+            ]
         case Link():
-            return [f"{letter}{step.stream} = link({format_expr(step.enter, names)} then {format_expr(step.stay, names)})"]
+            return [
+                f"{letter}{step.stream} = link({format_expr(step.enter, names)} then {format_expr(step.stay, names)})"
+            ]
         case Cycle():
             return ["cycle " + line for plain in step.steps for line in format_step(plain, letter, names)]

@@ -105,7 +105,9 @@ class TagProgram:
         for tag in self.tags:
             size = sum(hi - lo + 1 for lo, hi in tag.ranges)
             head = " ".join(f"{lo:X}" if lo == hi else f"{lo:X}-{hi:X}" for lo, hi in tag.ranges[:6])
-            lines.append(f"  {tag.index:3} {tag.name:<16} {size:7} code points  {head}{' ...' if len(tag.ranges) > 6 else ''}")
+            lines.append(
+                f"  {tag.index:3} {tag.name:<16} {size:7} code points  {head}{' ...' if len(tag.ranges) > 6 else ''}"
+            )
         for number, rule in enumerate(self.rules()):
             text = self.pattern[rule.span.start : rule.span.end]
             lines.append(f"  rule {number}: {text!r}  [{rule.span.start}:{rule.span.end}]")

@@ -176,16 +176,22 @@ class Builder:
                 if deeper[0] == 0:
                     merged = _merge_flags((on, off), deeper[1:])
                     return items + rest, (len(items), *merged)
-                raise self.error("two inline flag groups in one alternative are not read", span_of(child),
-                                 hint="write (?i:..) around what the flag governs")
+                raise self.error(
+                    "two inline flag groups in one alternative are not read",
+                    span_of(child),
+                    hint="write (?i:..) around what the flag governs",
+                )
         return items, None
 
     def _flags(self, text: str, span: Span) -> tuple[str, str]:
         on, _, off = text.partition("-")
         for letter in on + off:
             if letter not in _FLAGS[self.dialect]:
-                raise self.error(f"the flag {letter!r} is not read in this dialect", span,
-                                 hint=f"flags that are: {' '.join(_FLAGS[self.dialect])}")
+                raise self.error(
+                    f"the flag {letter!r} is not read in this dialect",
+                    span,
+                    hint=f"flags that are: {' '.join(_FLAGS[self.dialect])}",
+                )
         return "".join(sorted(set(on))), "".join(sorted(set(off)))
 
     def quantified(self, tree: Tree[Token]) -> PatternNode:
@@ -256,8 +262,9 @@ class Builder:
         try:
             property_ranges(name, self.dialect)
         except KeyError:
-            raise self.error(f"unknown property {name!r}", span,
-                             hint="general categories, scripts and binary properties are known") from None
+            raise self.error(
+                f"unknown property {name!r}", span, hint="general categories, scripts and binary properties are known"
+            ) from None
         return Property(name, negated, span)
 
     def code_point(self, kind: str, token: str, span: Span) -> int:
@@ -346,8 +353,13 @@ def _check_references(ast: PatternAst, where: str | None) -> None:
     names = {group.name for group in groups} | {str(number) for number in range(1, len(groups) + 1)}
     for node in walk_pattern(ast.root):
         if isinstance(node, Backreference) and node.name not in names:
-            raise PatternError(f"there is no group {node.name!r}", pattern=ast.text, start=node.span.start,
-                               end=node.span.end, where=where)
+            raise PatternError(
+                f"there is no group {node.name!r}",
+                pattern=ast.text,
+                start=node.span.start,
+                end=node.span.end,
+                where=where,
+            )
 
 
 def _syntax_error(error: UnexpectedInput, text: str, where: str | None, offset: int = 0) -> PatternError:
@@ -367,7 +379,7 @@ def _syntax_error(error: UnexpectedInput, text: str, where: str | None, offset: 
     if char == "[":
         message = "the class is not closed, or is nested more than four deep"
     if char == "(":
-        message = f"a group that begins with {text[start:start + 3]!r} is not understood"
+        message = f"a group that begins with {text[start : start + 3]!r} is not understood"
     if char == "\\":
         message = "a backslash at the end of the pattern" if start + 1 == len(text) else "this escape is not understood"
     return PatternError(message, pattern=text, start=start, where=where)

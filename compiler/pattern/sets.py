@@ -23,6 +23,7 @@ from gigatok_compile.unicode.tables import property_ranges
 
 NEWLINE = CodeSet.single(0x0A)
 
+
 def character_set(node: ClassItem | Dot, dialect: str, flags: frozenset[str]) -> CodeSet:
     """Every scalar value that `node` matches. flags: the letters in force ("i", "m", "s")."""
     ignore_case = "i" in flags

@@ -22,7 +22,10 @@ _MULTIPLIER = 0x9E3779B97F4A7C15
 
 
 def plan_token_lookup(
-    model_tokens: Sequence[bytes | None], added: Sequence[AddedToken], added_bytes: Sequence[bytes]
+    model_tokens: Sequence[bytes | None],
+    added: Sequence[AddedToken],
+    added_bytes: Sequence[bytes],
+    hidden: Sequence[bool] | None = None,
 ) -> TableSet:
     """The tables above.
 
@@ -31,6 +34,7 @@ def plan_token_lookup(
         added: the added tokens, ids resolved. Where one is called as a model entry or an earlier added token is, the
             content of the added token that comes first counts, as in the reference's token_to_id.
         added_bytes: what each of them decodes to.
+        hidden: which of them skip_special drops; None: the special ones.
 
     The constant GT_MAX_ID is the largest id of all.
     """
@@ -42,7 +46,9 @@ def plan_token_lookup(
     if offsets[-1] >= 1 << 32:
         raise DefinitionError(f"the tokens take {offsets[-1]} bytes together, over 4 GiB", where="model.vocab")
     special = np.zeros(max_id + 1, np.uint8)
-    special[[token.id for token in added if token.special]] = 1
+    if hidden is None:
+        hidden = [token.special for token in added]
+    special[[token.id for token, drop in zip(added, hidden, strict=True) if drop]] = 1
 
     ids: dict[bytes, int] = {}
     for number, name in enumerate(model_tokens):
