@@ -53,10 +53,14 @@ def compile_split(step: SplitStep) -> SplitKernel:
         else literal_program(step.pattern)
     )
     automaton = determinise(tags)
-    machine = build_bimachine(automaton)
-    bits = lower_predicates(
-        derive_predicates(machine), machine, pattern=step.pattern, tag_names=column_names(automaton, tags)
-    )
+    try:
+        machine = build_bimachine(automaton)
+        bits = lower_predicates(
+            derive_predicates(machine), machine, pattern=step.pattern, tag_names=column_names(automaton, tags)
+        )
+        check_kernel_limits(bits, machine)
+    except CompileError as error:
+        return SplitKernel(step, tags, automaton, None, None, error.message)
     return SplitKernel(step, tags, automaton, machine, bits)
 
 
@@ -75,13 +79,7 @@ def _plan_step(step: SplitStep) -> StepTier:
         kernel = compile_split(step)
     except Unsupported as error:
         return StepTier(step.where, step.pattern, "regex", str(error))
-    assert kernel.bits is not None and kernel.machine is not None
-    try:
-        check_kernel_limits(kernel.bits, kernel.machine)
-    except CompileError as error:
-        slower = SplitKernel(step, kernel.tags, kernel.automaton, None, None)
-        return StepTier(step.where, step.pattern, "automaton", error.message, slower)
-    return StepTier(step.where, step.pattern, "bitstream", "", kernel)
+    return StepTier(step.where, step.pattern, kernel.tier, kernel.reason, kernel)
 
 
 def _why_not_native(definition: TokenizerDefinition, steps: tuple[StepTier, ...]) -> str:

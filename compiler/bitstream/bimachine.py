@@ -23,15 +23,17 @@ from gigatok_compile.errors import CompileError
 from gigatok_compile.ir.automaton import DEAD, BoundaryAutomaton
 from gigatok_compile.ir.bimachine import GAP, START, Bimachine
 
-MAX_STATES = 2000
+MAX_STATES = 254  # of the automaton, and of the right one: what a kernel's tables hold
 
 
 def build_bimachine(automaton: BoundaryAutomaton) -> Bimachine:
     """Both automata, reachable states only. The automaton's start accepts nothing (no empty matches).
 
     Raises:
-        CompileError: more than 2000 right states (no known pattern comes near).
+        CompileError: more than 254 states (counted repeats in the hundreds).
     """
+    if automaton.state_count > MAX_STATES:
+        raise CompileError(f"the pattern's automaton has more than {MAX_STATES} states")
     moves = automaton.moves.tolist()
     accepts = automaton.accepts.tolist()
     right_sets, right = _right_automaton(automaton)

@@ -1,7 +1,8 @@
 """Predicates -> BitProgram: name the classes, order the streams, tell runs from chains.
 
 A right or left predicate that refers to itself is a Run, unless the self-reference can never happen twice in a row
-(`\\p{L}` demanded next, punctuation now): then it is a plain step. Predicates that refer to each other form a Cycle.
+(`\\p{L}` demanded next, punctuation now): then it is a Link. Predicates that refer to each other, or to their own
+negation (every second digit), form a Cycle.
 Everything else is evaluated once, in dependency order.
 
 Classes: each tag set that an expression asks for becomes a class; a set and its complement share one. The
@@ -56,11 +57,13 @@ class _Lowering:
         right_steps = self.order(
             [self.right_parts(i) for i in range(len(self.predicates.right))],
             lambda i: {c.right for c in self.predicates.right[i].contexts if c.right != ALWAYS},
+            lambda i: any(c.right == i and c.negate for c in self.predicates.right[i].contexts),
             self.right_loops,
         )
         left_steps = self.order(
             [self.left_parts(i) for i in range(len(self.predicates.left))],
             lambda i: {t.before for t in self.predicates.left[i].terms if t.before != ALWAYS},
+            lambda i: any(t.before == i and t.negate for t in self.predicates.left[i].terms),
             self.left_loops,
         )
         starts = _or(self.term(t) for t in self.predicates.starts)
@@ -166,11 +169,12 @@ class _Lowering:
         self,
         parts: list[tuple[Expr, Expr, Expr]],
         uses: Callable[[int], set[int]],
+        alternates: Callable[[int], bool],
         loops: Callable[[int], bool],
     ) -> tuple[Step, ...]:
         steps: list[Step] = []
         for component in _components(len(parts), uses):
-            if len(component) > 1:
+            if len(component) > 1 or alternates(component[0]):
                 before = [component[-1], *component]
                 ring = all(uses(node) & set(component) == {before[i]} for i, node in enumerate(component))
                 steps.append(Cycle(tuple(Plain(i, parts[i][0]) for i in component), ring))

@@ -24,9 +24,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gigatok_compile.errors import CompileError
 from gigatok_compile.ir.bimachine import START, Bimachine
 
-NEVER, ALWAYS = -1, -2  # pseudo predicate numbers
+ALWAYS = -1  # pseudo predicate number
+MAX_PREDICATES = 64  # on a side; a kernel with more would be slower than the automaton
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,11 @@ class Predicates:
 
 
 def derive_predicates(machine: Bimachine) -> Predicates:
-    """The sets that the boundary bit asks for, transitively."""
+    """The sets that the boundary bit asks for, transitively.
+
+    Raises:
+        CompileError: more than 64 predicates on a side (counted repeats far beyond those of known patterns).
+    """
     return _Derivation(machine).run()
 
 
@@ -202,6 +208,8 @@ class _Derivation:
         for index, known in enumerate(self.left_sets):
             if ~known & valid == want:
                 return index, True
+        if len(self.left_sets) == MAX_PREDICATES:
+            raise CompileError(f"the pattern needs more than {MAX_PREDICATES} left streams")
         self.left_sets.append(self.extend(want, valid))
         return len(self.left_sets) - 1, False
 
@@ -235,6 +243,8 @@ class _Derivation:
         if negate:
             wanted ^= self.all_right
         if wanted not in self.right_sets:
+            if len(self.right_sets) == MAX_PREDICATES:
+                raise CompileError(f"the pattern needs more than {MAX_PREDICATES} right streams")
             self.right_sets.append(wanted)
         return self.right_sets.index(wanted), negate
 

@@ -13,13 +13,15 @@ from gigatok_compile.ir.tags import TagProgram
 
 @dataclass(frozen=True, slots=True)
 class SplitKernel:
-    """One pattern compiled as far as it goes. `bits` and `machine` are None where only the automaton is reached."""
+    """One pattern compiled as far as it goes. `bits` and `machine` are None where only the automaton is reached; `reason` then
+    says what stood in the way."""
 
     step: SplitStep
     tags: TagProgram
     automaton: BoundaryAutomaton
     machine: Bimachine | None
     bits: BitProgram | None
+    reason: str = ""
 
     @property
     def tier(self) -> str:
