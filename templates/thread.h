@@ -34,9 +34,6 @@ typedef struct { uint64_t key; gt_value value; } gt_part_slot; /* value.first 0:
 typedef struct { uint64_t hash; uint32_t at, length; } gt_long_slot; /* length 0: empty */
 #define GT_SEEN_ONCE 0xFFFFFFFFu /* `at` of a long word that came once: nothing is kept of it yet */
 
-#ifndef GT_HOT_BITS
-#define GT_HOT_BITS 15 /* 512 KiB */
-#endif
 #define GT_PART_BITS 13 /* 192 KiB, made when the first pre-token is cut */
 #define GT_WORD_BITS_FIRST 13 /* 256 KiB at first, grows */
 #define GT_WORD_BITS_LAST 19  /* 16 MiB */
@@ -44,8 +41,7 @@ typedef struct { uint64_t hash; uint32_t at, length; } gt_long_slot; /* length 0
 #define GT_LONG_BITS_LAST 18  /* 4 MiB */
 #define GT_ARENA_LAST (3u << 20) /* entries of 4 bytes: 12 MiB */
 #define GT_LONG_WORD 1024
-#define GT_EMPTY_KEY (~1ull) /* of a hot slot: no text has 0xFE, no padded key ends like this */
-#define GT_LONG_KEY (~1ull)  /* likewise: upper half of the key of a word too long for one (the lower half is its hash, not 0) */
+#define GT_LONG_KEY (~1ull) /* no text has 0xFE, no padded key ends like this: upper half of the key of a word too long for one (the lower half is its hash, not 0) */
 
 #define GT_SIDE (GT_CHUNK + GT_LONG_WORD + 64) /* ids of one batch, or of one long word, that are kept nowhere */
 
@@ -191,7 +187,7 @@ static gt_thread *gt_thread_new(void) {
     gt_thread_free(t);
     return NULL;
   }
-  for (size_t i = 0; i < (size_t)1 << GT_HOT_BITS; i++) t->hot[i] = (gt_hot_slot){GT_EMPTY_KEY, 0};
+  memcpy(t->hot, gt_hot_first, sizeof *t->hot << GT_HOT_BITS);
   return t;
 }
 

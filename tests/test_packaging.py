@@ -59,7 +59,7 @@ def package_files(root: Path) -> dict[str, Path]:
     found = {}
     for package, folder in FOLDERS.items():
         for path in (root / folder).rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".so":
+            if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".so", ".md"):
                 found[f"{package.replace('.', '/')}/{path.relative_to(root / folder).as_posix()}"] = path
     return found
 

@@ -8,6 +8,7 @@ import numpy as np
 from gigatok_compile.ir.definition import BpeModel
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.vocabulary.double_array import build_trie
+from gigatok_compile.vocabulary.hot_table import build_hot_table
 from gigatok_compile.vocabulary.merge_order import order_merges
 from gigatok_compile.vocabulary.pair_table import build_pair_table
 from gigatok_compile.vocabulary.safe_cuts import NEVER_IN_UTF8, build_cut_tables, find_safe_cuts
@@ -84,6 +85,7 @@ def build_vocabulary_tables(model: BpeModel) -> tuple[TableSet, VocabularyFacts]
         | trie.tables
         | pairs.tables
         | cut_tables
+        | build_hot_table({token: number for number, token in short}, frozenset(np.flatnonzero(whole_only).tolist()))
         | TableSet(
             (
                 Table(
