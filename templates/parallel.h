@@ -101,7 +101,8 @@ static int gt_cut_part(gt_cutting_sink *c, gt_part part, size_t bytes) {
 static int gt_cut_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *end, const uint8_t *limit) {
   gt_cutting_sink *const c = (gt_cutting_sink *)sink;
   gt_work *const w = c->work;
-  if (begin == sink->normalized->memory && sink->normalized->memory) { /* it is needed until the end */
+  const uint8_t *const copy = sink->normalized->memory;
+  if (copy && begin >= copy && begin < copy + sink->normalized->capacity) { /* it is needed until the end */
     if (!gt_grow((void **)&w->owned, &w->owned_capacity, w->owned_count + 1, sizeof *w->owned)) return GT_NO_MEMORY;
     w->owned[w->owned_count++] = sink->normalized->memory;
     *sink->normalized = (gt_scratch){0};

@@ -22,7 +22,8 @@ typedef struct gt_sink {
 typedef int (*gt_between_fn)(gt_sink *sink, const uint8_t *begin, const uint8_t *end, const uint8_t *limit,
                              const gt_call *call, gt_fault *fault);
 
-/* Added tokens of one pass (0: raw, 1: normalized) cut out of [begin, end). Offsets in `fault` count from begin. */
+/* Added tokens of one pass (0: raw, 1: normalized) cut out of [begin, end). Offsets in `fault` count from begin; -1 is
+ * "somewhere in normalized text". */
 GT_INLINE int gt_cut_added(gt_sink *sink, int pass, const uint8_t *begin, const uint8_t *end, const uint8_t *limit,
                            const gt_call *call, gt_fault *fault, gt_between_fn between) {
   gt_added_cursor cursor;
@@ -48,7 +49,7 @@ GT_INLINE int gt_cut_added(gt_sink *sink, int pass, const uint8_t *begin, const 
     done = cursor.text;
     status = between(sink, done, end, limit, call, fault);
   }
-  if (GT_UNLIKELY(status == GT_SPECIAL_IN_TEXT)) fault->byte += done - begin;
+  if (GT_UNLIKELY(status == GT_SPECIAL_IN_TEXT && fault->byte >= 0)) fault->byte += done - begin;
   return status;
 }
 
@@ -61,7 +62,8 @@ static int gt_plain_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *
 static int gt_raw_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *end, const uint8_t *limit, const gt_call *call,
                           gt_fault *fault) {
 #if GT_NFC
-  if (GT_UNLIKELY(gt_nfc_first(begin, (size_t)(end - begin)) >= 0)) {
+  const int normalized = gt_nfc_first(begin, (size_t)(end - begin)) >= 0;
+  if (GT_UNLIKELY(normalized)) {
     const size_t length = gt_nfc(begin, (size_t)(end - begin), sink->normalized);
     if (length == SIZE_MAX) return GT_NO_MEMORY;
     begin = sink->normalized->memory;
@@ -69,8 +71,12 @@ static int gt_raw_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *en
     if (begin == end) return GT_OK;
   }
 #endif
-  if (GT_ADDED1_COUNT) return gt_cut_added(sink, 1, begin, end, limit, call, fault, gt_plain_stretch);
-  return gt_plain_stretch(sink, begin, end, limit, call, fault);
+  if (!GT_ADDED1_COUNT) return gt_plain_stretch(sink, begin, end, limit, call, fault);
+  const int status = gt_cut_added(sink, 1, begin, end, limit, call, fault, gt_plain_stretch);
+#if GT_NFC
+  if (status == GT_SPECIAL_IN_TEXT && normalized) fault->byte = -1;
+#endif
+  return status;
 }
 
 static int gt_give_ids(gt_sink *sink, const uint32_t *ids, size_t count) {
