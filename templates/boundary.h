@@ -50,9 +50,10 @@ GT_INLINE uint8_t gt_tag_before(const uint8_t *p, const uint8_t *end) {
   return gt_wide_tag(copy);
 }
 
-/* Note the states at chunk ends between p and `far`, going back from `far`, where the state is not known: for every
- * state there, what it makes of the text in between. Without memory nothing is noted. */
-GT_NOINLINE void gt_note_right_states(const uint8_t *p, const uint8_t *far, gt_right_memo *memo) {
+/* Note the states at chunk ends between p and `far`, going back from `far`. At the text's end the state is known; elsewhere
+ * it is not, and what every state there makes of the text before it is followed until they agree. Without memory nothing is
+ * noted. */
+GT_NOINLINE void gt_note_right_states(const uint8_t *p, const uint8_t *far, const uint8_t *end, gt_right_memo *memo) {
   const size_t count = (size_t)(far - p) / GT_CHUNK + 1;
   memo->count = 0;
   if (count > memo->capacity) {
@@ -62,8 +63,8 @@ GT_NOINLINE void gt_note_right_states(const uint8_t *p, const uint8_t *far, gt_r
     memo->capacity = count;
   }
   uint8_t states[GT_RIGHT_STATES];
-  for (unsigned r = 0; r < GT_RIGHT_STATES; r++) states[r] = (uint8_t)r;
-  unsigned alike = 0;
+  for (unsigned r = 0; r < GT_RIGHT_STATES; r++) states[r] = far == end ? 0 : (uint8_t)r;
+  unsigned alike = far == end;
   const uint8_t *q = far;
   for (size_t i = count; i-- > 0;) {
     const uint8_t *const stop = p + i * GT_CHUNK;
@@ -72,7 +73,7 @@ GT_NOINLINE void gt_note_right_states(const uint8_t *p, const uint8_t *far, gt_r
       while ((*lead & 0xC0) == 0x80) lead--;
       if (lead < stop) break; /* the chunk ends inside this character: the state is the one after it */
       q = lead;
-      const uint8_t *const row = gt_right_table + (unsigned)gt_tag_before(q, far) * GT_RIGHT_STATES;
+      const uint8_t *const row = gt_right_table + (unsigned)gt_tag_before(q, end) * GT_RIGHT_STATES;
       if (alike) {
         states[0] = row[states[0]];
         continue;
@@ -125,7 +126,8 @@ static unsigned gt_right_state(const uint8_t *p, const uint8_t *end, gt_right_me
     }
     q = gt_next_character(q, end);
   }
-  if (GT_UNLIKELY((size_t)(q - p) > GT_CHUNK)) gt_note_right_states(p, q, memo);
+  /* the character at q was read too, and it is what decided */
+  if (GT_UNLIKELY((size_t)(q - p) > GT_CHUNK)) gt_note_right_states(p, q < end ? gt_next_character(q, end) : end, end, memo);
   return state;
 }
 
