@@ -105,6 +105,7 @@ GT_API int64_t gt_count(const uint8_t *text, size_t length, const gt_call *call)
   const int status = gt_walk_text(&sink.encoding.sink, text, length, call, &fault);
   t->ids = ids.p;
   t->id_capacity = ids.capacity;
+  gt_thread_trim(t);
   return status == GT_OK ? sink.count : status;
 }
 

@@ -134,6 +134,7 @@ static void gt_run_task(gt_thread *t, gt_work *w, gt_task *task) {
         task->status = GT_NO_MEMORY;
       }
     }
+    gt_thread_trim(t);
     return;
   }
   for (int64_t i = task->first_text; i < task->end_text && task->status == GT_OK; i++) {

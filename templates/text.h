@@ -127,7 +127,9 @@ static int gt_encode_id(gt_sink *sink, uint32_t id) {
 /* Ids of one text, appended. */
 static int gt_encode_text(gt_thread *t, const uint8_t *text, size_t length, const gt_call *call, gt_ids *ids, gt_fault *fault) {
   gt_encoding_sink sink = {{gt_encode_stretch, gt_encode_id, t, &t->normalized}, ids};
-  return gt_walk_text(&sink.sink, text, length, call, fault);
+  const int status = gt_walk_text(&sink.sink, text, length, call, fault);
+  gt_thread_trim(t);
+  return status;
 }
 
 /* One text on this thread; its ids stay in the thread's scratch until its next call. Their number, or a status. */

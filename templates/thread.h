@@ -41,6 +41,7 @@ typedef struct { uint64_t hash; uint32_t at, length; } gt_long_slot; /* length 0
 #define GT_LONG_BITS_LAST 18  /* 4 MiB */
 #define GT_ARENA_LAST (3u << 20) /* entries of 4 bytes: 12 MiB */
 #define GT_LONG_WORD 1024
+#define GT_SCRATCH_KEPT ((size_t)4 << 20)
 #define GT_LONG_KEY (~1ull) /* no text has 0xFE, no padded key ends like this: upper half of the key of a word too long for one (the lower half is its hash, not 0) */
 
 #define GT_SIDE (GT_CHUNK + GT_LONG_WORD + 64) /* ids of one batch, or of one long word, that are kept nowhere */
@@ -246,6 +247,16 @@ GT_NOINLINE gt_thread *gt_thread_first(void) {
 
 /* NULL when memory is out. */
 static inline gt_thread *gt_thread_self(void) { return GT_LIKELY(gt_own_thread != NULL) ? gt_own_thread : gt_thread_first(); }
+
+/* Give back what one huge pre-token or text took; scratch of a common size is kept. */
+static void gt_thread_trim(gt_thread *t) {
+  gt_scratch *const scratches[2] = {&t->merge, &t->normalized};
+  for (unsigned i = 0; i < 2; i++) {
+    if (GT_LIKELY(scratches[i]->capacity <= GT_SCRATCH_KEPT)) continue;
+    free(scratches[i]->memory);
+    *scratches[i] = (gt_scratch){0};
+  }
+}
 
 static size_t gt_thread_size(const gt_thread *t) {
   return GT_THREAD_BYTES + (sizeof *t->words << t->word_bits) + (sizeof *t->longs << t->long_bits) +
