@@ -21,6 +21,7 @@ import importlib
 import json
 import lzma
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -159,7 +160,8 @@ _built: dict[str, Built] = {}
 
 
 def build(name: str, source: str | Path, folder: Path, *, grammar: str | None = None) -> Built:
-    """Compile `source`, unless that was done in this session, and import it as `under_test_NAME`."""
+    """A native module. Compile `source`, unless that was done in this session, and import it as
+    `under_test_NAME`."""
     if name not in _built:
         package = f"under_test_{name}"
         done = folder / f"{package}.done"
@@ -202,15 +204,40 @@ def toy_changes(pattern: str, merges: Sequence[tuple[str, str]] = ()) -> dict[st
 # ------------------------------------------------------------------ reference engines
 
 
-@dataclasses.dataclass(frozen=True)
 class Reference:
-    """A reference engine. Special tokens: "match" in tokenizer.json, and "text" in rank files."""
+    """tokenizers for a tokenizer.json, tiktoken for a rank file; loaded when it is first asked something.
 
-    name: str
-    digest: str
-    encode_batch: Callable[[Sequence[str]], list[Any]]
-    engine: Any
-    special: str
+    `options` are those with which our calls treat special tokens as `encode_batch` does: tokenizers matches them, and
+    tiktoken's `encode_ordinary` takes them for text. `digest` is that of the definition.
+    """
+
+    def __init__(self, name: str, path: Path) -> None:
+        self.name = name
+        self.path = path
+        self.ranks = name in RANK_FILES
+        self.options: dict[str, Any] = {"special": "text" if self.ranks else "match"}
+
+    @functools.cached_property
+    def data(self) -> bytes:
+        return definition_bytes(self.path)
+
+    @functools.cached_property
+    def digest(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()[:12]
+
+    @functools.cached_property
+    def engine(self) -> Any:
+        if self.ranks:
+            return tiktoken_encoding(self.name, self.data)
+        import tokenizers
+
+        return tokenizers.Tokenizer.from_buffer(self.data)
+
+    def encode_batch(self, documents: Sequence[str], add_special_tokens: bool = False) -> list[Any]:
+        if self.ranks:
+            return list(self.engine.encode_ordinary_batch(documents))
+        encodings = self.engine.encode_batch_fast(documents, add_special_tokens=add_special_tokens)
+        return [encoding.ids for encoding in encodings]
 
     def encode(self, text: str) -> Ids:
         return np.asarray(self.encode_batch([text])[0], dtype=np.uint32)
@@ -218,10 +245,10 @@ class Reference:
     def flat(self, documents: Sequence[str]) -> tuple[Ids, Offsets]:
         """Ids of all documents one after the other, and where each begins."""
         lists: list[Ids] = []
-        at, size = 0, 0
-        for number, document in enumerate(documents):  # a batch at a time: the engine's objects are large
+        at = size = 0
+        for number, document in enumerate(documents):  # some megabytes at a time: the engine's objects are large
             size += len(document)
-            if size > 4_000_000 or number == len(documents) - 1:
+            if size > 2_000_000 or number == len(documents) - 1:
                 lists += [np.asarray(ids, dtype=np.uint32) for ids in self.encode_batch(documents[at : number + 1])]
                 at, size = number + 1, 0
         offsets = np.zeros(len(documents) + 1, np.int64)
@@ -231,20 +258,7 @@ class Reference:
 
 @functools.lru_cache(maxsize=3)
 def reference(name: str, path: Path) -> Reference:
-    """tokenizers for a tokenizer.json, tiktoken for a rank file."""
-    data = definition_bytes(path)
-    digest = hashlib.sha256(data).hexdigest()[:12]
-    if name in RANK_FILES:
-        encoding = tiktoken_encoding(name, data)
-        return Reference(name, digest, encoding.encode_ordinary_batch, encoding, "text")
-    import tokenizers
-
-    tokenizer = tokenizers.Tokenizer.from_buffer(data)
-
-    def encode_batch(documents: Sequence[str]) -> list[Any]:
-        return [encoding.ids for encoding in tokenizer.encode_batch_fast(documents, add_special_tokens=False)]
-
-    return Reference(name, digest, encode_batch, tokenizer, "match")
+    return Reference(name, path)
 
 
 def tiktoken_encoding(name: str, data: bytes) -> Any:
@@ -262,6 +276,7 @@ def remembered(folder: Path | None, key: str, make: Callable[[], tuple[npt.NDArr
     """Arrays from `folder`, or made now and kept there. `key` names all that they depend on."""
     if folder is None:
         return make()
+    key = re.sub(r"[^\w.-]+", "_", key)
     path = folder / f"{key}.npz"
     with locked(folder / f"{key}.lock"):
         if path.exists():
