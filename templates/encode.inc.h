@@ -9,23 +9,22 @@
  * Phases instead of one loop: each is branch-free or nearly so, and the loads of many pieces overlap. */
 
 GT_INLINE size_t GT_ISA(gt_probe)(gt_thread *t, const uint8_t *text, size_t pieces) {
-  const uint32_t *const starts = t->starts;
-  gt_value *value = t->values;
   uint32_t *missed = t->missed;
-  uint32_t at = starts[0];
   for (size_t begin = 0; begin < pieces; begin += 64) {
     const size_t n = pieces - begin < 64 ? pieces - begin : 64;
-    uint64_t misses = 0; /* as bits: a list would take a store and its address a piece */
-    for (size_t i = 0; i < n; i++) {
-      const uint32_t next = starts[begin + i + 1];
+    const uint32_t *const starts = t->starts + begin;
+    gt_value *const values = t->values + begin;
+    uint64_t hits = 0; /* as bits: a list would take a store and its address a piece */
+    uint32_t next = starts[n];
+    for (size_t i = n; i-- > 0;) { /* from the end, so that the bits come in the order of the pieces */
+      const uint32_t at = starts[i];
       const uint64_t key = gt_hot_key(text + at, next - at);
       const gt_hot_slot *const slot = gt_hot_place(t, key);
-      at = next;
-      value->first = slot->first; /* at most two ids are hot: `second` does not matter */
-      value++;
-      misses |= (uint64_t)(slot->key != key) << i;
+      next = at;
+      values[i].first = slot->first; /* at most two ids are hot: `second` does not matter */
+      hits = GT_ISA(gt_push_zero)(hits, slot->key ^ key);
     }
-    missed = GT_ISA(gt_flatten)(misses, (uint32_t)begin, missed);
+    missed = GT_ISA(gt_flatten)(~hits & ~0ull >> (64 - n), (uint32_t)begin, missed);
   }
   return (size_t)(missed - t->missed);
 }
@@ -58,20 +57,28 @@ GT_INLINE void GT_ISA(gt_look)(gt_thread *t, const uint8_t *text, size_t missed)
 GT_INLINE size_t GT_ISA(gt_settle)(gt_thread *t, size_t missed) {
   const gt_word_slot *const words = t->words;
   size_t unknown = 0;
-  for (size_t m = 0; m < missed; m++) {
-    const gt_miss *const miss = &t->misses[m];
-    const uint64_t lo = miss->lo, hi = miss->hi;
-    const gt_word_slot *const line = words + miss->line;
-    const unsigned second = (line[1].lo == lo) & (line[1].hi == hi);
-    const unsigned known = second | ((line[0].lo == lo) & (line[0].hi == hi));
-    const gt_value value = line[second].value;
-    t->values[miss->index] = value;
-    t->missed[unknown] = (uint32_t)m;
-    unknown += !known;
-    /* short words with one or two ids become hot; a key of at most 8 bytes ends in eight 0xFF */
-    const uintptr_t hot = (uintptr_t)gt_hot_place(t, lo), nowhere = (uintptr_t)&t->nowhere;
-    const uintptr_t install = 0 - (uintptr_t)(known & (hi == ~0ull) & (gt_value_kind(value.first) <= 2));
-    *(gt_hot_slot *)(nowhere ^ ((hot ^ nowhere) & install)) = (gt_hot_slot){lo, value.first};
+  for (size_t begin = 0; begin < missed; begin += 64) {
+    const gt_miss *const misses = t->misses + begin;
+    const size_t n = missed - begin < 64 ? missed - begin : 64;
+    uint64_t installs = 0;
+    for (size_t i = 0; i < n; i++) {
+      const gt_miss *const miss = &misses[i];
+      const uint64_t lo = miss->lo, hi = miss->hi;
+      const gt_word_slot *const line = words + miss->line;
+      const unsigned second = (line[1].lo == lo) & (line[1].hi == hi);
+      const unsigned known = second | ((line[0].lo == lo) & (line[0].hi == hi));
+      const gt_value value = line[second].value;
+      t->values[miss->index] = value;
+      t->missed[unknown] = (uint32_t)(begin + i);
+      unknown += !known;
+      /* short words with one or two ids become hot; a key of at most 8 bytes ends in eight 0xFF. Not here: a store whose
+       * address waits for the words table would hold up the loads behind it */
+      installs |= (uint64_t)(known & (hi == ~0ull) & (gt_value_kind(value.first) <= 2)) << i;
+    }
+    for (; installs; installs &= installs - 1) {
+      const gt_miss *const miss = &misses[__builtin_ctzll(installs)];
+      *gt_hot_place(t, miss->lo) = (gt_hot_slot){miss->lo, t->values[miss->index].first};
+    }
   }
   return unknown;
 }

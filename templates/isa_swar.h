@@ -5,9 +5,9 @@
  *   GT_ISA(continuation)  which are 10xxxxxx
  *   GT_ISA(load_ascii)    tags of 64 bytes by gt_ascii_tags; bytes >= 0x80 get any tag
  *   GT_ISA(load_painted)  the same, but bytes >= 0x80 take their tag from `painted`
- *   GT_ISA(keep)          tags at positions >= n become GT_TAG_END
  *   GT_ISA(class_mask)    bit i: the tag of byte i is in class k
- *   GT_ISA(flatten)       positions of set bits, plus `base`, appended to `out`; may write 64 entries past the end
+ *   GT_ISA(flatten)       positions of set bits, plus `base`, appended to `out`; may write 64 entries past the end (common.h)
+ *   GT_ISA(push_zero)     bits * 2 + (x == 0) (common.h)
  */
 typedef struct { uint64_t codes[GT_CODE_BYTES][8]; } gt_tags_swar;
 

@@ -80,7 +80,6 @@ typedef struct gt_thread {
   gt_value values[GT_CHUNK + 16];
   uint32_t missed[GT_CHUNK + 128]; /* numbers of pieces */
   gt_miss misses[GT_CHUNK + 16];
-  gt_hot_slot nowhere; /* written to instead of a branch */
   uint32_t side[GT_SIDE];
   size_t side_used;
   uint8_t tail[GT_TAIL];

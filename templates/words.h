@@ -9,11 +9,13 @@
 static const uint64_t gt_pads[17][2] __attribute__((aligned(64))) = {
   GT_PADS(0),  GT_PADS(1),  GT_PADS(2),  GT_PADS(3),  GT_PADS(4),  GT_PADS(5),  GT_PADS(6),  GT_PADS(7), GT_PADS(8),
   GT_PADS(9),  GT_PADS(10), GT_PADS(11), GT_PADS(12), GT_PADS(13), GT_PADS(14), GT_PADS(15), GT_PADS(16)};
-/* For the hot table, which holds words of at most 8 bytes: longer ones become a key that is never stored. */
-static const uint64_t gt_hot_pads[10] __attribute__((aligned(64))) = {
-  GT_PAD8(0), GT_PAD8(1), GT_PAD8(2), GT_PAD8(3), GT_PAD8(4), GT_PAD8(5), GT_PAD8(6), GT_PAD8(7), GT_PAD8(8), ~0ull};
+/* For the hot table, which holds words of at most 8 bytes: longer ones become a key that is never stored. A piece of a batch
+ * has at most GT_CHUNK bytes, so that its length need not be clamped; of the table only the first lines are ever looked at. */
+static const uint64_t gt_hot_pads[GT_CHUNK + 1] __attribute__((aligned(64))) = {
+  GT_PAD8(0), GT_PAD8(1), GT_PAD8(2), GT_PAD8(3), GT_PAD8(4), GT_PAD8(5), GT_PAD8(6), GT_PAD8(7), GT_PAD8(8),
+  [9 ... GT_CHUNK] = ~0ull};
 
-GT_INLINE uint64_t gt_hot_key(const uint8_t *p, size_t n) { return gt_load64(p) | gt_hot_pads[n < 9 ? n : 9]; }
+GT_INLINE uint64_t gt_hot_key(const uint8_t *p, size_t n) { return gt_load64(p) | gt_hot_pads[n]; }
 GT_INLINE gt_hot_slot *gt_hot_place(const gt_thread *t, uint64_t key) {
   /* a byte offset: the slots are 16 bytes */
   return (gt_hot_slot *)((uint8_t *)t->hot + (key * 0x9E3779B97F4A7C15ull >> (64 - GT_HOT_BITS - 4) & ~15ull));
