@@ -38,7 +38,9 @@ def build_hot_table(words: Mapping[bytes, int], whole_only: frozenset[int]) -> T
     table = np.zeros((1 << HOT_BITS, 2), dtype=np.uint64)
     table[:, 0] = EMPTY_KEY
     slots = (keys * MULTIPLIER) >> np.uint64(64 - HOT_BITS)
-    for slot, key, value in zip(slots.tolist(), keys.tolist(), values.tolist(), strict=True):  # the lowest id comes last
+    for slot, key, value in zip(
+        slots.tolist(), keys.tolist(), values.tolist(), strict=True
+    ):  # the lowest id comes last
         table[slot] = key, value
     return TableSet(
         (Table("hot_first", table.reshape(-1), "what a thread's hot table starts with: key and value in turn"),),
