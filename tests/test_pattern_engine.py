@@ -90,8 +90,19 @@ def test_experiments_mean_what_the_engine_means(pattern, text, dialect):
     assert ours(program, [text, text + text]) == expected
 
 
-NOT_COMPILED = {"a{,2}", "xa{,2}+", r"(?i:[\p{Lu}])", "a**", "(?i:ss)", "(?i:İ)", "xa+?+", r"(?>\r\n?|\n)",
-"(?i:[[^a]])", "(?i:[[^a]b])", r"(?i:[\P{Lu}])"}
+NOT_COMPILED = {
+    "a{,2}",
+    "xa{,2}+",
+    r"(?i:[\p{Lu}])",
+    "a**",
+    "(?i:ss)",
+    "(?i:İ)",
+    "xa+?+",
+    r"(?>\r\n?|\n)",
+    "(?i:[[^a]])",
+    "(?i:[[^a]b])",
+    r"(?i:[\P{Lu}])",
+}
 
 
 def test_every_example_of_every_grammar():
