@@ -102,7 +102,7 @@ def compile_definition(
     report("read", source)
     definition = _read(source, grammar, name)
     compilation = analyse(definition, report)
-    for warning in (*definition.warnings, *compilation.added.warnings):
+    for warning in (*definition.warnings, *compilation.added.warnings, *slow_tiers(compilation.split)):
         report("warning", warning)
     files = None
     if compilation.tables is not None and compilation.split.kernel is not None:
@@ -157,6 +157,16 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
     if any(step.kind == "NFC" for step in definition.normalizer):
         tables |= build_nfc_tables(load_nfc_data())
     return Compilation(definition, split, added, facts, tables)
+
+
+def slow_tiers(split: SplitPlan) -> list[str]:
+    """What keeps steps, or the whole module, from the fastest tier: a person should not find that out by the clock."""
+    found = [
+        f"{step.where} is on the {step.tier} tier: {step.reason}" for step in split.steps if step.tier != "bitstream"
+    ]
+    if split.kernel is None and not any(split.reason in text for text in found):
+        found.append(f"the module runs on the regex tier: {split.reason}")
+    return found
 
 
 def write_package_files(package: Path, compilation: Compilation, checked: VerifyReport | None) -> None:

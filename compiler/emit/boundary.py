@@ -41,7 +41,7 @@ def render_boundary(program: BitProgram) -> str:
                 line for i, expr in enumerate(program.symbols) for line in _code(f"s[{i}] = {_c(expr, program)};")
             ],
             left_lines=_left_lines(program),
-            starts=_c(program.starts, program),
+            start_lines=_code(f"const uint64_t starts = {_c(program.starts, program)};"),
         )
     )
 
@@ -137,7 +137,7 @@ def _cycle(step: Cycle, program: BitProgram, letter: str, neighbour: str, shift:
     streams = [plain.stream for plain in step.steps]
     lines = [f"  uint64_t {', '.join(f'{letter}{i} = 0' for i in streams)};"]
     shifted = {i: shift.format(f"{letter}{i}", i) for i in streams}
-    lines.append(f"  uint64_t {', '.join(f'{neighbour}{i} = {shifted[i]}' for i in streams)};")
+    lines += _code(f"uint64_t {', '.join(f'{neighbour}{i} = {shifted[i]}' for i in streams)};")
     lines.append("  for (uint64_t changed = 1; changed;) {")
     watched = streams[:1] if step.ring else streams
     lines.append(f"    const uint64_t {', '.join(f'old{i} = {letter}{i}' for i in watched)};")
