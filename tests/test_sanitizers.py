@@ -1,0 +1,142 @@
+"""The generated C under AddressSanitizer and UndefinedBehaviorSanitizer, over inputs that lie at the very end of memory."""
+
+from __future__ import annotations
+
+import random
+import struct
+import subprocess
+from pathlib import Path
+
+from gigatok_compile.build import find_compiler
+from gigatok_compile.definition.read import read_definition
+from gigatok_compile.driver import analyse
+from gigatok_compile.emit.module import render_module
+
+HARNESS = r"""
+#include "gigatok.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Every text in a block of its own size, so that one byte too far is seen. */
+int main(int argc, char **argv) {
+  FILE *file = fopen(argv[argc - 1], "rb");
+  static uint8_t *texts[100000];
+  static size_t lengths[100000];
+  int64_t count = 0;
+  uint32_t size;
+  while (fread(&size, 4, 1, file) == 1) {
+    texts[count] = malloc(size);
+    lengths[count] = size;
+    if (size && fread(texts[count], 1, size, file) != size) return 2;
+    count++;
+  }
+  fclose(file);
+  char names[64], *rest = names;
+  strcpy(names, gt_isas());
+  int64_t first = -1;
+  for (char *isa; (isa = strtok_r(rest, " ", &rest));) {
+    if (gt_set_isa(isa)) return 3;
+    for (int check = 0; check < 2; check++) {
+      int64_t ids = 0, bad = 0;
+      for (int64_t i = 0; i < count; i++) {
+        const gt_call call = {NULL, 0, 1, check};
+        if (!check && gt_validate_utf8(texts[i], lengths[i]) >= 0) continue; /* unchecked text has to be valid */
+        gt_output out;
+        const int status = gt_encode_many((const uint8_t *const *)&texts[i], &lengths[i], 1, &call, &out);
+        bad += status == GT_BAD_UTF8;
+        if (status != GT_OK) continue;
+        ids += out.n_ids;
+        if (gt_count(texts[i], lengths[i], &call) != out.n_ids) return 4;
+        const int64_t bytes = gt_decode(out.ids, out.n_ids, 0, NULL, 0);
+        uint8_t *const back = malloc((size_t)bytes);
+        if (gt_decode(out.ids, out.n_ids, 0, back, bytes) != bytes || bytes != (int64_t)lengths[i]) return 5;
+        if (bytes && memcmp(back, texts[i], lengths[i])) return 6;
+        free(back);
+        gt_output_free(&out);
+      }
+      if (first < 0) first = ids;
+      if (ids != first) return 7;
+      printf("%s check %d: %lld ids, %lld refused\n", isa, check, (long long)ids, (long long)bad);
+    }
+  }
+  /* all valid texts at once, over threads */
+  int64_t valid = 0;
+  for (int64_t i = 0; i < count; i++)
+    if (gt_validate_utf8(texts[i], lengths[i]) < 0) {
+      uint8_t *const text = texts[i];
+      const size_t length = lengths[i];
+      texts[i] = texts[valid], lengths[i] = lengths[valid];
+      texts[valid] = text, lengths[valid++] = length;
+    }
+  const gt_call call = {NULL, 0, 4, 0};
+  gt_output out;
+  if (gt_encode_many((const uint8_t *const *)texts, lengths, valid, &call, &out)) return 8;
+  if (out.n_ids != first) return 9;
+  gt_output_free(&out);
+  uint32_t wild[4096];
+  for (unsigned i = 0; i < 4096; i++) wild[i] = i * 2654435761u;
+  uint8_t few[7];
+  gt_decode(wild, 4096, 1, few, 7);
+  for (int64_t i = 0; i < count; i++) free(texts[i]);
+  gt_release_thread();
+  return 0;
+}
+"""
+
+
+def hostile_texts() -> list[bytes]:
+    """Texts that end inside everything: runs, characters of each length, words of each length, broken sequences."""
+    rng = random.Random(20)
+    letters = [
+        "a",
+        "B",
+        "7",
+        " ",
+        "\n",
+        "\t",
+        "'",
+        "'s",
+        "'ll",
+        "!",
+        "é",
+        "ſ",
+        "中",
+        "あ",
+        "😀",
+        "\u0301",
+        "\u00a0",
+        "\0",
+        "<|",
+    ]
+    texts = [b"", b"<|endoftext|>", b"<|endoftext", b"a<|endoftext|>b" * 50]
+    for size in [*range(1, 70), 127, 128, 129, 4095, 4096, 4097, 8191, 8192, 8193, 20_000]:
+        texts += ["".join(rng.choice(letters) for _ in range(size)).encode() for _ in range(6)]
+        texts += [(letter * size).encode() for letter in letters]
+    words = ["hello", " world", " internationalization", "=" * 40, "中文字符", " перевод", "xyzzyq"]
+    texts += ["".join(rng.choice(words) for _ in range(rng.randrange(400))).encode() for _ in range(150)]
+    texts.append(("x" * 3_000_000 + "\n" + "中文，" * 200_000).encode())  # cut over threads
+    for _ in range(600):  # broken UTF-8
+        text = bytearray(rng.choice(texts[:800]) or b"a")
+        for _ in range(rng.randrange(1, 4)):
+            text[rng.randrange(len(text))] = rng.randrange(128, 256)
+        texts.append(bytes(text))
+    return texts
+
+
+def test_no_sanitizer_complains_about_hostile_texts(tmp_path: Path) -> None:
+    definition = read_definition("gpt2")
+    compilation = analyse(definition)
+    assert compilation.split.kernel is not None and compilation.tables is not None
+    for name, content in render_module(definition, compilation.split.kernel, compilation.tables).items():
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    (tmp_path / "main.c").write_text(HARNESS)
+    flags = ["-O1", "-g", "-std=gnu11", "-pthread", "-DGT_NO_PYTHON", "-fsanitize=address,undefined"]
+    command = [*find_compiler(), *flags, "-fno-sanitize-recover=all", "module.c", "main.c", "-o", "harness"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    with (tmp_path / "texts").open("wb") as file:
+        for text in hostile_texts():
+            file.write(struct.pack("<I", len(text)) + text)
+    ran = subprocess.run([tmp_path / "harness", tmp_path / "texts"], capture_output=True, text=True)
+    assert ran.returncode == 0, f"exit {ran.returncode}\n{ran.stdout}\n{ran.stderr[-4000:]}"
+    assert ran.stdout.count("check 1") >= 2 and " 0 refused" not in ran.stdout.splitlines()[1]
