@@ -264,7 +264,7 @@ def reference(name: str, path: Path) -> Reference:
 def tiktoken_encoding(name: str, data: bytes) -> Any:
     """tiktoken's own encoding (its pattern, its special tokens) over the ranks of a file, which it would download."""
     import tiktoken
-    from tiktoken_ext import openai_public
+    from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
     ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, data.splitlines())}
     with pytest.MonkeyPatch.context() as patch:
@@ -284,7 +284,8 @@ def remembered(folder: Path | None, key: str, make: Callable[[], tuple[npt.NDArr
                 return tuple(stored[f"a{i}"] for i in range(len(stored.files)))
         arrays = make()
         part = path.with_suffix(".part.npz")
-        np.savez(part, **{f"a{i}": array for i, array in enumerate(arrays)})
+        named: dict[str, Any] = {f"a{i}": array for i, array in enumerate(arrays)}
+        np.savez(part, **named)
         part.rename(path)
         return arrays
 
