@@ -35,7 +35,7 @@ typedef struct { uint64_t hash; uint32_t at, length; } gt_long_slot; /* length 0
 #define GT_SEEN_ONCE 0xFFFFFFFFu /* `at` of a long word that came once: nothing is kept of it yet */
 
 #define GT_PART_BITS 13 /* 192 KiB, made when the first pre-token is cut */
-#define GT_WORD_BITS_FIRST 13 /* 256 KiB at first, grows */
+/* GT_WORD_BITS_FIRST is a constant of the module: `words` begins with the contents of gt_words_first and grows */
 #define GT_WORD_BITS_LAST 19  /* 16 MiB */
 #define GT_LONG_BITS_FIRST 12 /* 64 KiB */
 #define GT_LONG_BITS_LAST 18  /* 4 MiB */
@@ -188,6 +188,8 @@ static gt_thread *gt_thread_new(void) {
     return NULL;
   }
   memcpy(t->hot, gt_hot_first, sizeof *t->hot << GT_HOT_BITS);
+  memcpy(t->words, gt_words_first, sizeof *t->words << GT_WORD_BITS_FIRST);
+  t->word_count = GT_WORDS_FIRST_COUNT;
   return t;
 }
 

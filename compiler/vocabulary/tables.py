@@ -8,6 +8,7 @@ import numpy as np
 from gigatok_compile.ir.definition import BpeModel
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.vocabulary.double_array import build_trie
+from gigatok_compile.vocabulary.first_words import build_first_words
 from gigatok_compile.vocabulary.hot_table import build_hot_table
 from gigatok_compile.vocabulary.merge_order import order_merges
 from gigatok_compile.vocabulary.pair_table import build_pair_table
@@ -80,12 +81,14 @@ def build_vocabulary_tables(model: BpeModel) -> tuple[TableSet, VocabularyFacts]
     cut_tables = build_cut_tables(cuts)
     whole_only = np.array([token is not None for token in model.tokens]) & ~reachable
     missing = any(model.byte_ids[byte] < 0 for byte in range(256) if byte not in NEVER_IN_UTF8)
+    whole_words, only_whole = {token: number for number, token in short}, frozenset(np.flatnonzero(whole_only).tolist())
     tables = (
         words.tables
         | trie.tables
         | pairs.tables
         | cut_tables
-        | build_hot_table({token: number for number, token in short}, frozenset(np.flatnonzero(whole_only).tolist()))
+        | build_hot_table(whole_words, only_whole)
+        | build_first_words(whole_words, only_whole)
         | TableSet(
             (
                 Table(
