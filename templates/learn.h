@@ -135,7 +135,8 @@ static void gt_gather_parts(gt_thread *t, const uint8_t *text, size_t words) {
       if (piece && piece->length <= 16 && word->end_part - word->first_part > 1) {
         uint64_t lo, hi;
         gt_word_key(piece->bytes, piece->length, &lo, &hi);
-        gt_keep_word(t, lo, hi, part->ids, more);
+        /* kept words answer for whole pre-tokens too: not where such a one is an entry that merging does not make */
+        if (!GT_IGNORE_MERGES || gt_word16(lo, hi) == GT_NONE) gt_keep_word(t, lo, hi, part->ids, more);
       }
     }
     t->values[miss->index] = gt_settle_word(t, miss, p, n, ids, count);
