@@ -171,6 +171,7 @@ def build(name: str, source: str | Path, folder: Path, *, grammar: str | None = 
                 done.touch()
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
+        importlib.invalidate_caches()
         module = importlib.import_module(package)
         native = importlib.import_module(f"{package}._native")
         assert module._module.engine.engine == "native", f"{name} did not compile to a native module"

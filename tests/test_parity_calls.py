@@ -176,19 +176,17 @@ def test_ids_before_and_after_a_text(folder: Path, toy_definition: Any) -> None:
     built = modules.build_toy("toy_post", definition, folder)
     engine = tokenizers.Tokenizer.from_str(json.dumps(definition))
     texts = ["", "ab", "x</s>y", "ab " * 400_000]
+    answers = [engine.encode(text).ids for text in texts]
     for isa in built.isas:
         with built.isa(isa):
-            for text in texts:
-                right = engine.encode(text).ids
+            for text, right in zip(texts, answers, strict=True):
                 assert right[:2] == [257, 257] and right[-1] == 258
                 got = built.module.encode(text, add_special_tokens=True)
                 assert got.tolist() == right and built.module.count(text, add_special_tokens=True) == len(right)
                 assert built.module.encode(text).tolist() == right[2:-1]
             for threads in (1, 2, 8):
                 ids, offsets = built.module.encode_batch(texts, threads, add_special_tokens=True)
-                assert [ids[a:b].tolist() for a, b in itertools.pairwise(offsets)] == [
-                    engine.encode(t).ids for t in texts
-                ]
+                assert [ids[a:b].tolist() for a, b in itertools.pairwise(offsets)] == answers
 
 
 def test_all_kinds_of_input(pair: tuple[modules.Built, modules.Reference], tmp_path: Path) -> None:
@@ -447,7 +445,7 @@ rng = np.random.default_rng(8)
 
 def one_pass():
     digest, largest = 0, 0
-    for i in range(0, 300_000):
+    for i in range(200_000):
         digest = (digest * 31 + int(encode(f"w{{i}}")[-1])) % (1 << 61)
     largest = max(largest, engine.thread_bytes())
     letters = np.random.default_rng(8)
@@ -459,23 +457,26 @@ def one_pass():
         largest = max(largest, engine.thread_bytes())
     return digest, max(largest, engine.thread_bytes())
 
-first = one_pass()
+passes = [one_pass()]
+for _ in range(6):  # caches fill up to their bounds: long words are kept when they come again
+    passes.append(one_pass())
+    if passes[-1][1] == passes[-2][1]:
+        break
 before = resident()
-second = one_pass()
+passes.append(one_pass())
 growth = resident() - before
-assert first[0] == second[0], "other ids in the second pass"
-assert max(first[1], second[1]) < {limit}, (first, second)
-assert growth < 4 << 20, growth
+assert len(set(digest for digest, _ in passes)) == 1, "other ids in another pass"
+assert max(held for _, held in passes) < {limit}, passes
+assert growth < 2 << 20, growth
 engine.release_thread()
 assert engine.thread_bytes() == 0
-print(first[1], growth)
 """
 
 
 @pytest.mark.parametrize("model", ["gpt2", "llama3"])
 def test_memory_of_a_thread_is_bounded(model: str, folder: Path) -> None:
-    """Hundreds of thousands of distinct words, then long texts without a space, twice: the second pass adds nothing, its
-    ids are the same, and a thread keeps less than 64 MB."""
+    """Hundreds of thousands of distinct words, then long texts without a space, again and again: after a few passes nothing
+    is added, ids stay the same, and a thread keeps less than 64 MB."""
     modules.build_model(model, folder)
     script = MEMORY.format(folder=str(folder), name=model, limit=LIMIT)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
