@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gigatok_compile.automaton.interpret import split_automaton, split_program
+from gigatok_compile.automaton.interpret import split_automaton, split_program, tags_of_text
 from gigatok_compile.bitstream.interpret import piece_starts
 from gigatok_compile.emit.boundary import render_boundary
 from gigatok_compile.emit.module import kernel_tables
 from gigatok_compile.emit.tag_tables import check_kernel_limits
+from gigatok_compile.errors import Unsupported
 from gigatok_compile.grammars.registry import load_grammar
 from gigatok_compile.ir.bimachine import START, Bimachine
 from gigatok_compile.ir.bits import And, BitProgram, Cycle, Link, Not, Or, Plain, Run
@@ -216,6 +217,50 @@ def test_counting_to_two(pattern: str) -> None:
     for columns in all_strings(kernel.automaton.column_count, 600):
         expected = oracle_starts(kernel, columns)
         assert machine_starts(machine_of(kernel), columns) == expected == piece_starts(bits_of(kernel), columns)
+
+
+ATOMS = ["a", "b", "[ab]", "[^a]", "ab", "(?!b)", "(?=a)", "$", "c", "(?=b|$)"]
+REPEATS = ["*", "+", "?", "*?", "+?", "??", "{1,2}", "{2}", "{3}", "{1,3}", "{2,}"]
+POSSESSIVE = ["++", "*+", "?+", "{1,2}+", "{2,}+"]
+
+
+@st.composite
+def random_patterns(draw: st.DrawFn, depth: int = 3) -> str:
+    """Small trees of choices, repeats (greedy, lazy, possessive), look-ahead and text ends."""
+    kind = draw(st.sampled_from(["atom", "atom", "concat", "choice", "repeat", "possessive"])) if depth else "atom"
+    match kind:
+        case "atom":
+            return draw(st.sampled_from(ATOMS))
+        case "possessive":
+            return draw(st.sampled_from("abc")) + draw(st.sampled_from(POSSESSIVE))
+        case "repeat":
+            return f"(?:{draw(random_patterns(depth - 1))})" + draw(st.sampled_from(REPEATS))
+        case _:
+            left, right = draw(random_patterns(depth - 1)), draw(random_patterns(depth - 1))
+            return f"(?:{left}{'|' if kind == 'choice' else ''}{right})"
+
+
+ABC_STRINGS = ["".join(letters) for size in range(1, 6) for letters in itertools.product("abc", repeat=size)]
+ABC_STRINGS += ["a" * 20, "ab" * 12, "aab" * 9, "abcc" * 7, "b" * 9 + "a", "c" * 13]
+
+
+@settings(max_examples=150)
+@given(random_patterns(), st.sampled_from(["a", "b", "c", "[abc]"]), st.sampled_from(["", "|[abc]", "|c"]))
+@example("(?:a{2})+", "b", "|[abc]")
+def test_random_patterns(middle: str, last: str, otherwise: str) -> None:
+    """Any pattern that compiles, on all strings over three letters up to five of them, and some longer ones."""
+    try:
+        kernel = compile_split(SplitStep(f"{middle}{last}{otherwise}", "fancy", "test"))
+    except Unsupported:
+        return
+    if kernel.bits is None or kernel.machine is None:
+        return
+    column_of = [kernel.automaton.columns[tag] for tag in tags_of_text(kernel.tags, "abc")[:3]]
+    for text in ABC_STRINGS:
+        expected = [start for start, _, _ in split_program(kernel.tags, text)]
+        columns = [column_of[ord(letter) - ord("a")] for letter in text]
+        assert machine_starts(kernel.machine, columns) == expected, text
+        assert piece_starts(kernel.bits, columns) == expected, text
 
 
 # ------------------------------------------------------------------ nothing but the meaning shows
