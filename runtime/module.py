@@ -79,6 +79,10 @@ class Module:
                 self._tokenizer = Tokenizer(self.name, self.engine, self.manifest)
             return self._tokenizer
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as a reference to its package, so that its bound methods can go to other processes."""
+        return _module_of, (self.name,)
+
     def encode_file(
         self,
         path: str | os.PathLike[str],
@@ -124,3 +128,11 @@ def _force_isa(engine: NativeEngine, isa: str) -> None:
         engine.set_isa(isa)
     except ValueError as error:
         raise ValueError(f"GIGATOK_ISA: {error}") from None
+
+
+def _module_of(name: str) -> Module:
+    """The Module of the generated package of that name."""
+    import importlib
+
+    module: Module = importlib.import_module(name)._module
+    return module

@@ -94,6 +94,7 @@ class NativeEngine:
 def load_call(package: str, directory: str) -> ModuleType:
     """`<package>._call`, the second extension inside the library `_native.<ext>` of `directory`."""
     import os
+    import sys
 
     tried = []
     for suffix in EXTENSION_SUFFIXES:
@@ -105,6 +106,7 @@ def load_call(package: str, directory: str) -> ModuleType:
             assert spec is not None and spec.loader is not None
             module = module_from_spec(spec)
             spec.loader.exec_module(module)
+            sys.modules[name] = module  # pickle finds functions by the name of their module
             return module
     raise ImportError(
         f"{package} has no library for this Python and platform: none of {', '.join(tried)} is in {directory};"
