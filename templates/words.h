@@ -70,7 +70,7 @@ GT_INLINE void gt_long_prefetch(const gt_thread *t, uint64_t hash) {
     if (line[k].hash == hash && line[k].at != GT_SEEN_ONCE) __builtin_prefetch(t->arena + line[k].at);
 }
 
-/* ------------------------------------------------------------------ growth */
+/* ------------------------------------------------------------------ finding, placing, growing */
 
 /* The slot of a word in its line, or in its group if the line is full (a line that is full stays full), or NULL. */
 GT_INLINE gt_word_slot *gt_find_word(const gt_thread *t, uint64_t lo, uint64_t hi) {
@@ -280,10 +280,12 @@ GT_INLINE gt_value gt_new_value(gt_thread *t, size_t count) {
 GT_INLINE gt_value gt_fetch_word(gt_thread *t, uint64_t lo, uint64_t hi) {
   gt_word_slot *const found = gt_find_word(t, lo, hi);
   if (!found) return (gt_value){0, 0};
-  gt_word_slot *const home = gt_word_line(t, gt_hash16(lo, hi)) + 1;
+  gt_word_slot *const line = gt_word_line(t, gt_hash16(lo, hi));
   const gt_word_slot word = *found;
-  *found = *home;
-  *home = word;
+  if (found != line && found != line + 1) { /* it may be at home: learnt for a piece before this one in the batch */
+    *found = line[1];
+    line[1] = word;
+  }
   return word.value;
 }
 
