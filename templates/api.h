@@ -81,7 +81,7 @@ static int gt_count_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *
   gt_counting_sink *const c = (gt_counting_sink *)sink;
   while (begin < end) { /* in parts, so that the list of ids stays small */
     const uint8_t *stop = NULL;
-    if ((size_t)(end - begin) > 2 * (size_t)GT_TASK_BYTES) stop = gt_next_sync(begin + GT_TASK_BYTES, end, SIZE_MAX);
+    if ((size_t)(end - begin) > 2 * (size_t)GT_TASK_BYTES) stop = gt_next_sync(begin + GT_TASK_BYTES, end);
     if (!stop) stop = end;
     if (!gt_active->encode_span(sink->thread, begin, stop, end, limit, c->encoding.ids)) return GT_NO_MEMORY;
     c->count += (int64_t)c->encoding.ids->n;

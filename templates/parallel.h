@@ -58,21 +58,21 @@ static gt_task *gt_add_task(gt_work *w, int64_t first_text, int64_t end_text) {
 }
 
 /* The first place at or after p, and before end, where a piece starts whatever comes before: between two characters
- * whose tags always part. NULL if there is none within `reach`. */
-static const uint8_t *gt_next_sync(const uint8_t *p, const uint8_t *end, size_t reach) {
+ * whose tags always part. NULL if there is none. */
+static const uint8_t *gt_next_sync(const uint8_t *p, const uint8_t *end) {
 #if GT_BITSTREAM
   while (p < end && (*p & 0xC0) == 0x80) p++;
   if (p >= end) return NULL;
   unsigned before = gt_tag_before(p, end);
-  for (const uint8_t *const last = (size_t)(end - p) < reach ? end : p + reach;;) {
+  for (;;) {
     p += gt_sequence_length(*p);
-    if (p >= last || p >= end) return NULL;
+    if (p >= end) return NULL;
     const unsigned tag = gt_tag_before(p, end);
     if (gt_sync_pairs[before * GT_TAGS + tag]) return p;
     before = tag;
   }
 #else
-  (void)p, (void)end, (void)reach;
+  (void)p, (void)end;
   return NULL;
 #endif
 }
@@ -110,7 +110,7 @@ static int gt_cut_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *en
   while (begin < end) {
     const uint8_t *stop = end;
     if ((size_t)(end - begin) > 2 * (size_t)GT_TASK_BYTES) {
-      const uint8_t *const sync = gt_next_sync(begin + GT_TASK_BYTES, end, SIZE_MAX);
+      const uint8_t *const sync = gt_next_sync(begin + GT_TASK_BYTES, end);
       if (sync) stop = sync;
     }
     const int status = gt_cut_part(c, (gt_part){begin, stop, end, limit, 0}, (size_t)(stop - begin));

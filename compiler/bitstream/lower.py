@@ -189,7 +189,7 @@ class _Lowering:
         return tuple(steps)
 
     def name_classes(self) -> tuple[CharacterClass, ...]:
-        """Names from the tags: the only one, `a_b` of two, `a_to_b` of more; made unique by a number."""
+        """Names from the tags: the only one, `a_or_b` of two, `a_and_N_more` of others; `_x` is added until each is unique."""
         names: list[str] = []
         for tags in self.class_sets:
             words = [(*self.tag_names, "end")[t] for t in sorted(tags)]
