@@ -7,6 +7,8 @@ carried over the others (at most three), so that the neighbour is again one byte
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from gigatok_compile.emit.environment import make_environment, wrap_code
 from gigatok_compile.ir.bits import (
     Ahead,
@@ -21,6 +23,7 @@ from gigatok_compile.ir.bits import (
     Or,
     Plain,
     Run,
+    Step,
     Symbol,
 )
 
@@ -36,11 +39,11 @@ def render_boundary(program: BitProgram) -> str:
                 {"name": c.name, "comment": " ".join(program.tag_names[t] for t in sorted(c.tags))}
                 for c in program.classes
             ],
-            right_lines=_right_lines(program),
+            right_lines=_step_lines(program, program.right, _BACK),
             symbol_lines=[
                 line for i, expr in enumerate(program.symbols) for line in _code(f"s[{i}] = {_c(expr, program)};")
             ],
-            left_lines=_left_lines(program),
+            left_lines=_step_lines(program, program.left, _ON),
             start_lines=_code(f"const uint64_t starts = {_c(program.starts, program)};"),
         )
     )
@@ -73,70 +76,85 @@ def _code(line: str, indent: int = 2) -> list[str]:
     return wrap_code(line, indent)
 
 
-def _right_lines(program: BitProgram) -> list[str]:
-    """Statements that define `ahead_q*`; each stream is shifted towards the start of the text, the carry comes in at `top`."""
+@dataclass(frozen=True, slots=True)
+class _Direction:
+    """How one pass is written: the letter of its streams, the name of their value at the neighbour, and the C for moving
+    a stream by one character (`shift`), for giving all bytes of a character its value (`spread`), both of a stream's name
+    and number, and for the bit that the next block needs (`last`)."""
+
+    letter: str
+    neighbour: str
+    shift: str
+    spread: str
+    last: str
+
+
+# towards the start of the text, where the carry comes in at `top`; towards its end, where it comes in at bit 0
+_BACK = _Direction(
+    "q",
+    "ahead_q",
+    "GT_SHIFT_BACK({0}, carry[{1}], top)",
+    "GT_CARRY_BACK({0}, continuation, carry[{1}], top)",
+    "{0} & 1",
+)
+_ON = _Direction(
+    "p", "behind_p", "GT_SHIFT_ON({0}, carry[{1}])", "GT_CARRY_ON({0}, continuation, carry[{1}])", "{0} >> 63"
+)
+
+
+def _step_lines(program: BitProgram, steps: tuple[Step, ...], direction: _Direction) -> list[str]:
+    """Statements that define `ahead_q*` or `behind_p*`, each stream's value at the neighbouring character."""
     lines: list[str] = []
-    for step in program.right:
+    for step in steps:
+        if isinstance(step, Cycle):
+            lines += _cycle(step, program, direction)
+            continue
+        i = step.stream
+        name = f"{direction.letter}{i}"
+        shifted, spread = direction.shift.format(name, i), direction.spread.format(name, i)
         match step:
-            case Plain(stream=i, expr=expr):
-                lines += _code(f"uint64_t q{i} = {_c(expr, program)};")
-                lines.append(f"  if (wide) GT_CARRY_BACK(q{i}, continuation, carry[{i}], top);")
-            case Run(stream=i, enter=enter, stay=stay):
-                lines += _code(f"uint64_t q{i} = {_c(enter, program)}, stay_q{i} = {_c(stay, program)};")
-                lines.append(f"  if (wide) q{i} &= ~continuation, stay_q{i} |= continuation;")
-                lines.append(f"  q{i} |= carry[{i}] << top & stay_q{i};")
-                lines.append(
-                    f"  for (uint64_t more = q{i}; more;) {{ /* one character back each time; runs are short */"
-                )
-                lines.append(f"    more = q{i} >> 1 & stay_q{i} & ~q{i};")
-                lines.append(f"    q{i} |= more;")
-                lines.append("  }")
-            case Link(stream=i, enter=enter, stay=stay):
-                lines += _code(f"uint64_t q{i} = {_c(enter, program)};")
-                lines.append(f"  if (wide) GT_CARRY_BACK(q{i}, continuation, carry[{i}], top);")
-                lines += _code(f"q{i} |= ({_c(stay, program)}) & GT_SHIFT_BACK(q{i}, carry[{i}], top);")
-                lines.append(f"  if (wide) GT_CARRY_BACK(q{i}, continuation, carry[{i}], top);")
-            case Cycle():
-                lines += _cycle(step, program, "q", "ahead_q", "GT_SHIFT_BACK({0}, carry[{1}], top)")
-                continue
-        lines.append(f"  const uint64_t ahead_q{i} = GT_SHIFT_BACK(q{i}, carry[{i}], top);")
-        lines.append(f"  carry[{i}] = q{i} & 1;")
+            case Plain(expr=expr):
+                lines += _code(f"uint64_t {name} = {_c(expr, program)};")
+                lines.append(f"  if (wide) {spread};")
+            case Run(enter=enter, stay=stay):
+                lines += _code(f"uint64_t {name} = {_c(enter, program)}, stay_{name} = {_c(stay, program)};")
+                lines.append(f"  if (wide) {name} &= ~continuation, stay_{name} |= continuation;")
+                lines += _run_back(name, i) if direction is _BACK else _run_on(name, shifted)
+            case Link(enter=enter, stay=stay):
+                lines += _code(f"uint64_t {name} = {_c(enter, program)};")
+                lines.append(f"  if (wide) {spread};")
+                lines += _code(f"{name} |= ({_c(stay, program)}) & {shifted};")
+                lines.append(f"  if (wide) {spread};")
+        lines.append(f"  const uint64_t {direction.neighbour}{i} = {shifted};")
+        lines.append(f"  carry[{i}] = {direction.last.format(name)};")
     return lines
 
 
-def _left_lines(program: BitProgram) -> list[str]:
-    """Statements that define `behind_p*`; each stream is shifted towards the end of the text, the carry comes in at bit 0."""
-    lines: list[str] = []
-    for step in program.left:
-        match step:
-            case Plain(stream=i, expr=expr):
-                lines += _code(f"uint64_t p{i} = {_c(expr, program)};")
-                lines.append(f"  if (wide) GT_CARRY_ON(p{i}, continuation, carry[{i}]);")
-            case Run(stream=i, enter=enter, stay=stay):
-                lines += _code(f"uint64_t p{i} = {_c(enter, program)}, stay_p{i} = {_c(stay, program)};")
-                lines.append(f"  if (wide) p{i} &= ~continuation, stay_p{i} |= continuation;")
-                lines.append("  { /* MatchStar: the addition runs through every stretch of `stay` that is entered */")
-                lines.append(f"    const uint64_t in = GT_SHIFT_ON(p{i}, carry[{i}]);")
-                lines.append(f"    p{i} |= ((((in & stay_p{i}) + stay_p{i}) ^ stay_p{i}) | in) & stay_p{i};")
-                lines.append("  }")
-            case Link(stream=i, enter=enter, stay=stay):
-                lines += _code(f"uint64_t p{i} = {_c(enter, program)};")
-                lines.append(f"  if (wide) GT_CARRY_ON(p{i}, continuation, carry[{i}]);")
-                lines += _code(f"p{i} |= ({_c(stay, program)}) & GT_SHIFT_ON(p{i}, carry[{i}]);")
-                lines.append(f"  if (wide) GT_CARRY_ON(p{i}, continuation, carry[{i}]);")
-            case Cycle():
-                lines += _cycle(step, program, "p", "behind_p", "GT_SHIFT_ON({0}, carry[{1}])")
-                continue
-        lines.append(f"  const uint64_t behind_p{i} = GT_SHIFT_ON(p{i}, carry[{i}]);")
-        lines.append(f"  carry[{i}] = p{i} >> 63;")
-    return lines
+def _run_back(name: str, stream: int) -> list[str]:
+    return [
+        f"  {name} |= carry[{stream}] << top & stay_{name};",
+        f"  for (uint64_t more = {name}; more;) {{ /* one character back each time; runs are short */",
+        f"    more = {name} >> 1 & stay_{name} & ~{name};",
+        f"    {name} |= more;",
+        "  }",
+    ]
 
 
-def _cycle(step: Cycle, program: BitProgram, letter: str, neighbour: str, shift: str) -> list[str]:
+def _run_on(name: str, shifted: str) -> list[str]:
+    return [
+        "  { /* MatchStar: the addition runs through every stretch of `stay` that is entered */",
+        f"    const uint64_t in = {shifted};",
+        f"    {name} |= ((((in & stay_{name}) + stay_{name}) ^ stay_{name}) | in) & stay_{name};",
+        "  }",
+    ]
+
+
+def _cycle(step: Cycle, program: BitProgram, direction: _Direction) -> list[str]:
     """Repeat the steps until nothing changes; only the first is watched in a ring."""
+    letter, neighbour = direction.letter, direction.neighbour
     streams = [plain.stream for plain in step.steps]
     lines = [f"  uint64_t {', '.join(f'{letter}{i} = 0' for i in streams)};"]
-    shifted = {i: shift.format(f"{letter}{i}", i) for i in streams}
+    shifted = {i: direction.shift.format(f"{letter}{i}", i) for i in streams}
     lines += _code(f"uint64_t {', '.join(f'{neighbour}{i} = {shifted[i]}' for i in streams)};")
     lines.append("  for (uint64_t changed = 1; changed;) {")
     watched = streams[:1] if step.ring else streams
@@ -144,10 +162,7 @@ def _cycle(step: Cycle, program: BitProgram, letter: str, neighbour: str, shift:
     for plain in step.steps:
         i = plain.stream
         lines += _code(f"{letter}{i} = {_c(plain.expr, program)};", 4)
-        carry = f"GT_CARRY_ON({letter}{i}, continuation, carry[{i}])"
-        if letter == "q":
-            carry = f"GT_CARRY_BACK({letter}{i}, continuation, carry[{i}], top)"
-        lines.append(f"    if (wide) {carry};")
+        lines.append(f"    if (wide) {direction.spread.format(f'{letter}{i}', i)};")
         lines.append(f"    {neighbour}{i} = {shifted[i]};")
         if plain is step.steps[0] and step.ring:
             lines.append(f"    if (changed == 2 && {letter}{i} == old{i}) break; /* the rest follows from this one */")
@@ -157,5 +172,5 @@ def _cycle(step: Cycle, program: BitProgram, letter: str, neighbour: str, shift:
         lines.append(f"    changed = {' | '.join(f'({letter}{i} ^ old{i})' for i in watched)};")
     lines.append("  }")
     for i in streams:
-        lines.append(f"  carry[{i}] = {letter}{i} {'& 1' if letter == 'q' else '>> 63'};")
+        lines.append(f"  carry[{i}] = {direction.last.format(f'{letter}{i}')};")
     return lines
