@@ -13,6 +13,7 @@ import itertools
 import json
 import lzma
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,9 @@ from typing import Any
 import hypothesis
 import pytest
 from gigatok_compile.ir.definition import BpeModel
+
+sys.path.insert(0, str(Path(__file__).parent))
+import modules
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -174,3 +178,16 @@ class NaiveBpe:
 @pytest.fixture(scope="session")
 def naive_bpe() -> type[NaiveBpe]:
     return NaiveBpe
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where modules are built once for all tests of a session."""
+    return modules.session_folder(tmp_path_factory)
+
+
+@pytest.fixture(scope="module", params=modules.PARITY_MODELS)
+def pair(request: pytest.FixtureRequest, folder: Path) -> tuple[modules.Built, modules.Reference]:
+    """A built module and its reference engine."""
+    model = request.param
+    return modules.build_model(model, folder), modules.reference(model, modules.definition_file(model, folder))

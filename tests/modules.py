@@ -52,6 +52,9 @@ RANK_FILES = {"r50k_base": "r50k", "cl100k_base": "cl100k"}
 LLAMA_CPP_QWEN2 = "qwen2"
 """In the shared folder only; it was put together from a GGUF file. Its vocabulary is that of qwen3."""
 
+PARITY_MODELS = ["gpt2", "llama3", "qwen3", "olmo2_dolma2", "r50k_base", "cl100k_base"]
+"""Models that are compared with their reference engines."""
+
 
 # ------------------------------------------------------------------ places
 
@@ -335,3 +338,12 @@ def first_difference(got: Ids, expected: Ids, decode: Callable[[Any], str]) -> s
         f" expected {expected[at : at + 8].tolist()}, got {got[at : at + 8].tolist()},"
         f" text {decode(expected[at : at + 8])!r}"
     )
+
+
+@functools.cache
+def mixed_text(folder: Path, size: int) -> str:
+    """Parts of several corpora in turn."""
+    names = [name for name in ("english", "zh", "code", "ru", "unique", "emoji", "ja") if name in corpus_names()]
+    starts = [corpus(name, folder)[:90_000] for name in names]
+    text = "".join(start[at : at + 3000] for at in range(0, 90_000, 3000) for start in starts)
+    return (text * (size // len(text) + 1))[:size]

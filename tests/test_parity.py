@@ -19,17 +19,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 import modules
 
-MODELS = ["gpt2", "llama3", "qwen3", "olmo2_dolma2", "r50k_base", "cl100k_base"]
 THREADS = (1, 2, 8)
 SOME = 300_000  # bytes of each corpus
 MORE = 1_700_000  # of some: a text is cut over threads from a megabyte on
 LONG = {"english", "zh", "code", "unique"}
 SEPARATOR = "\n<|endoftext|>\n"
-
-
-@pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return modules.session_folder(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +38,7 @@ def check_ids(built: modules.Built, reference: modules.Reference, got: Any, expe
 
 
 @pytest.mark.parametrize("corpus", modules.corpus_names())
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", modules.PARITY_MODELS)
 def test_ids_of_real_text_are_those_of_the_reference(
     model: str, corpus: str, folder: Path, answers: Path | None, capsys: Any
 ) -> None:
@@ -79,7 +73,7 @@ def test_ids_of_real_text_are_those_of_the_reference(
 
 
 @pytest.mark.parametrize("corpus", ["code", "mixed", "zh"])
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", modules.PARITY_MODELS)
 def test_files_are_encoded_like_their_documents(model: str, corpus: str, folder: Path, tmp_path: Path) -> None:
     """encode_file: mapped, cut at a separator, what follows the last one left out when it is empty."""
     if corpus not in modules.corpus_names():
@@ -100,7 +94,7 @@ def test_files_are_encoded_like_their_documents(model: str, corpus: str, folder:
     assert one.offsets.tolist() == [0, len(one.ids)]
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", modules.PARITY_MODELS)
 def test_decoding_gives_the_text_back(model: str, folder: Path) -> None:
     built = modules.build_model(model, folder)
     reference = modules.reference(model, modules.definition_file(model, folder))
@@ -176,7 +170,7 @@ LETTERS = [
 ]
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", modules.PARITY_MODELS)
 def test_ids_of_mutated_real_text(model: str, folder: Path) -> None:
     """Slices of every corpus, changed at a twelfth of their characters."""
     built = modules.build_model(model, folder)

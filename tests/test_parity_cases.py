@@ -18,13 +18,6 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 import modules
 
-MODELS = ["gpt2", "llama3", "qwen3", "olmo2_dolma2", "r50k_base", "cl100k_base"]
-
-
-@pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return modules.session_folder(tmp_path_factory)
-
 
 @pytest.fixture(scope="session")
 def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -56,7 +49,7 @@ def check_batch(built: modules.Built, reference: modules.Reference, texts: list[
 # ------------------------------------------------------------------ recorded cases
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", modules.PARITY_MODELS)
 def test_ids_of_the_edge_split_texts(model: str, folder: Path, shared: Any) -> None:
     """Alone, in pairs, and all in one text."""
     cases = json.loads((shared.root / "cases" / "edge_splits.json").read_text("utf-8"))["cases"]
@@ -204,7 +197,7 @@ def scalars() -> list[str]:
     return [chr(c) for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", modules.PARITY_MODELS)
 def test_ids_of_all_scalar_values_one_by_one(model: str, folder: Path, answers: Path) -> None:
     """Each of the 1,112,064 as a text of its own. (For half of the models, without most of the planes that hold nothing,
     unless GIGATOK_FULL=1: the reference engines take half a minute.)"""
@@ -225,7 +218,7 @@ def test_ids_of_all_scalar_values_one_by_one(model: str, folder: Path, answers: 
                 assert mine.tolist() == right.tolist(), (isa, hex(ord(char)))
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", modules.PARITY_MODELS)
 def test_ids_of_all_scalar_values_between_letters(model: str, folder: Path, answers: Path) -> None:
     """One text in which each of the 1,112,064 stands as a{char}b on a line."""
     built, reference = both(model, folder)
@@ -312,7 +305,7 @@ def test_what_a_longer_piece_taught_does_not_answer_for_a_whole_piece(folder: Pa
     assert built.module.encode(" 스타").tolist() == [114833]
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", modules.PARITY_MODELS)
 def test_every_vocabulary_entry_as_a_text(model: str, folder: Path) -> None:
     """Alone, doubled, cut short at both ends, and inside of words."""
     built, reference = both(model, folder)
@@ -357,7 +350,7 @@ def long_text(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", RUNS)
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", modules.PARITY_MODELS)
 def test_long_runs(model: str, name: str, folder: Path, answers: Path) -> None:
     """A megabyte without a place to cut: right, and n log n. A quadratic pass would take minutes."""
     built, reference = both(model, folder)
