@@ -1,30 +1,37 @@
-"""TokenizerDefinition -> SplitPlan: for every pre-tokenizer step the fastest tier that reproduces it, and why.
+"""TokenizerDefinition -> SplitPlan: all pre-tokenizer steps as one machine, and the fastest tier that runs it, with the reason.
 
-    bitstream   64 bytes a step; needs the pattern's bimachine, its equations and the kernel's limits to hold
-    automaton   a table walk, one character a step
+    bitstream   64 characters a step; needs the machine's equations and the kernel's limits to hold
+    automaton   a table walk over the machine, one character a step
     regex       the `regex` package in gigatok_runtime; complete, slow
 
-A module runs natively when its whole pre-tokenizer is one pattern whose matches are pieces (`Isolated`, or `Removed` with
-`invert` where matches tile every text) and whose text reaches the byte map as it is. Everything else runs on the regex
-tier for now, and the plan says what stood in the way.
+A step is compiled by itself (parse, partition, determinise, bimachine), then composed with those before it. If one step is
+not regular the whole module runs on the regex tier, and the plan says what stood in the way.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from gigatok_compile.automaton.determinise import determinise
+from gigatok_compile.automaton.lookahead import build_lookahead
+from gigatok_compile.automaton.nfa import build_nfa
 from gigatok_compile.bitstream.bimachine import build_bimachine
+from gigatok_compile.bitstream.compose import compose
 from gigatok_compile.bitstream.lower import lower_predicates
 from gigatok_compile.bitstream.predicates import derive_predicates
+from gigatok_compile.bitstream.reduce import reduce_bimachine
 from gigatok_compile.emit.tag_tables import check_kernel_limits
 from gigatok_compile.errors import CompileError, Unsupported
-from gigatok_compile.ir.automaton import BoundaryAutomaton
+from gigatok_compile.ir.bimachine import Bimachine
+from gigatok_compile.ir.bits import BitProgram
 from gigatok_compile.ir.definition import ByteLevelStep, SplitStep, TokenizerDefinition
-from gigatok_compile.ir.split import SplitKernel, SplitPlan, StepTier
-from gigatok_compile.ir.tags import TagProgram
+from gigatok_compile.ir.split import SplitKernel, SplitPlan, StepKernel, StepTier
+from gigatok_compile.ir.tags import Tag
 from gigatok_compile.pattern.codeset import CodeSet
 from gigatok_compile.pattern.names import tag_names
 from gigatok_compile.pattern.parse import parse_pattern
-from gigatok_compile.pattern.partition import literal_program, partition
+from gigatok_compile.pattern.partition import coarsest_partition, literal_program, partition
 
 WHOLE_TEXT = r"[\x{0}-\x{10FFFF}]+"
 """What cuts nothing: the pattern of a definition without a splitting step."""
@@ -33,45 +40,99 @@ WHOLE_TEXT = r"[\x{0}-\x{10FFFF}]+"
 def plan_split(definition: TokenizerDefinition) -> SplitPlan:
     """Compile every splitting step, then decide what runs the module."""
     splits = [step for step in definition.pre_tokenizer if isinstance(step, SplitStep)]
-    if not splits:
-        dialect = "fancy" if definition.source_format == "tiktoken" else "oniguruma"
-        splits = [SplitStep(WHOLE_TEXT, dialect, "pre_tokenizer")]  # type: ignore[arg-type]
-    steps = tuple(_plan_step(step) for step in splits)
-    reason = _why_not_native(definition, steps)
-    return SplitPlan(steps, None if reason else steps[0].kernel, reason)
+    if definition.source_format == "tiktoken":  # it drops what lies between matches
+        splits = [replace(step, behavior="Removed", invert=True) for step in splits]
+    plan = plan_steps(splits)
+    for byte_level in definition.pre_tokenizer:
+        if isinstance(byte_level, ByteLevelStep) and byte_level.add_prefix_space and plan.kernel is not None:
+            return replace(plan, kernel=None, reason=f"{byte_level.where}: add_prefix_space is not compiled yet")
+    return plan
 
 
-def compile_split(step: SplitStep) -> SplitKernel:
-    """As far as the pattern goes.
+def plan_steps(steps: Sequence[SplitStep]) -> SplitPlan:
+    """Every step by itself, then all of them as one; without a step nothing is cut."""
+    tiers = tuple(_plan_step(step) for step in steps or [SplitStep(WHOLE_TEXT, "oniguruma", "pre_tokenizer")])
+    kernels = []
+    for tier in tiers:
+        if tier.kernel is None:
+            return SplitPlan(tiers, None, tier.reason)
+        kernels.append(tier.kernel)
+    try:
+        return SplitPlan(tiers, compose_steps(kernels))
+    except CompileError as error:
+        return SplitPlan(tiers, None, error.message)
+
+
+def compile_split(step: SplitStep) -> StepKernel:
+    """One step by itself, as far as it goes.
 
     Raises:
-        PatternError: the pattern does not parse. Unsupported: it is not regular, so not even the automaton can run it.
+        PatternError: the pattern does not parse.
+        Unsupported: it is not regular. CompileError: it has too many states. Either way not even the automaton can run it.
     """
     tags = (
         partition(parse_pattern(step.pattern, step.dialect, step.where))
         if step.is_regex
         else literal_program(step.pattern)
     )
-    automaton = determinise(tags)
+    nfa = build_nfa(tags)
+    look = build_lookahead(nfa)
+    automaton = determinise(tags, nfa, look)
+    machine, alphabet = _reduced(
+        build_bimachine(automaton, look, step.behavior, step.invert), [CodeSet.of(tag.ranges) for tag in tags.tags]
+    )
+    bits, reason = compile_bits(machine, alphabet, step.pattern)
+    return StepKernel(step, tags, look, automaton, alphabet, machine, bits, reason)
+
+
+def compose_steps(steps: Sequence[StepKernel]) -> SplitKernel:
+    """One machine for `steps` in order.
+
+    Raises:
+        CompileError: together they have too many states.
+    """
+    first = steps[0]
+    if len(steps) == 1:
+        return SplitKernel((first,), first.alphabet, first.machine, first.bits, first.reason)
+    machine, alphabet = first.machine, first.alphabet
+    for step in steps[1:]:
+        pairs, sets = _joint(alphabet, step.alphabet)
+        machine, alphabet = _reduced(compose(machine, step.machine, pairs), sets)
+    bits, reason = compile_bits(machine, alphabet, "  then  ".join(step.step.pattern for step in steps))
+    return SplitKernel(tuple(steps), alphabet, machine, bits, reason)
+
+
+def compile_bits(machine: Bimachine, alphabet: Sequence[Tag], pattern: str) -> tuple[BitProgram | None, str]:
+    """(the bit program, ""), or (None, what stood in the way)."""
     try:
-        machine = build_bimachine(automaton)
         bits = lower_predicates(
-            derive_predicates(machine), machine, pattern=step.pattern, tag_names=column_names(automaton, tags)
+            derive_predicates(machine), machine, pattern=pattern, tag_names=[tag.name for tag in alphabet]
         )
         check_kernel_limits(bits, machine)
     except CompileError as error:
-        return SplitKernel(step, tags, automaton, None, None, error.message)
-    return SplitKernel(step, tags, automaton, machine, bits)
+        return None, error.message
+    return bits, ""
 
 
-def column_names(automaton: BoundaryAutomaton, tags: TagProgram) -> list[str]:
-    """A C identifier for each column, from its code points alone, so that it does not show how the pattern is spelt."""
-    return tag_names(
-        [
-            CodeSet.of(r for tag in automaton.tags_of(column) for r in tags.tags[tag].ranges)
-            for column in range(automaton.column_count)
-        ]
-    )
+def _reduced(machine: Bimachine, sets: Sequence[CodeSet]) -> tuple[Bimachine, tuple[Tag, ...]]:
+    """The reduced machine and the code points of its tags, named from these alone: how patterns are spelt does not show."""
+    machine, tag_of = reduce_bimachine(machine)
+    merged = [
+        CodeSet.of(r for old, new in enumerate(tag_of) if new == tag for r in sets[old].ranges)
+        for tag in range(machine.tag_count)
+    ]
+    names = tag_names(merged)
+    return machine, tuple(Tag(i, names[i], code_set.ranges) for i, code_set in enumerate(merged))
+
+
+def _joint(first: Sequence[Tag], second: Sequence[Tag]) -> tuple[list[tuple[int, int]], list[CodeSet]]:
+    """Pairs of tags that share code points, and these code points."""
+    cells = coarsest_partition([CodeSet(tag.ranges) for tag in (*first, *second)])
+    pairs = []
+    for mask, _ in cells:
+        numbers = [number for number in range(len(first) + len(second)) if mask >> number & 1]
+        pairs.append((numbers[0], numbers[1] - len(first)))
+    return pairs, [CodeSet(ranges) for _, ranges in cells]
 
 
 def _plan_step(step: SplitStep) -> StepTier:
@@ -80,25 +141,3 @@ def _plan_step(step: SplitStep) -> StepTier:
     except Unsupported as error:
         return StepTier(step.where, step.pattern, "regex", str(error))
     return StepTier(step.where, step.pattern, kernel.tier, kernel.reason, kernel)
-
-
-def _why_not_native(definition: TokenizerDefinition, steps: tuple[StepTier, ...]) -> str:
-    """What keeps the module from running natively, or ""."""
-    for byte_level in definition.pre_tokenizer:
-        if isinstance(byte_level, ByteLevelStep) and byte_level.add_prefix_space:
-            return f"{byte_level.where}: add_prefix_space is not compiled yet"
-    if len(steps) > 1:
-        return f"{steps[1].where}: a second splitting step is not compiled yet"
-    kernel = steps[0].kernel
-    if kernel is None:
-        return steps[0].reason
-    step = kernel.step
-    covers = kernel.automaton.covers_everything
-    if step.behavior == "Isolated" and not step.invert:
-        # tiktoken drops what lies between matches, tokenizers keeps it
-        if definition.source_format == "tiktoken" and not covers:
-            return f"{step.where}: text between matches is dropped, which is not compiled yet"
-        return ""
-    if step.behavior == "Removed" and step.invert:
-        return "" if covers else f"{step.where}: text between matches is removed, which is not compiled yet"
-    return f"{step.where}: behavior {step.behavior}{' with invert' if step.invert else ''} is not compiled yet"

@@ -1,5 +1,7 @@
 """TagProgram -> BoundaryAutomaton: the leftmost-first subset construction with one character of look-ahead.
 
+Look-ahead beyond that is in the symbols already (see automaton/lookahead.py).
+
 Problem: the alternatives are ordered, so a set of NFA nodes is not enough. Idea: a state is the *ordered* list of
 threads, before following the moves that consume nothing. On the next symbol those moves are followed with the symbol
 known, so every `Test` is decided on the spot; reaching `Accept` says "a match may end before this symbol" and drops
@@ -13,9 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from gigatok_compile.automaton.nfa import Accept, Choose, Consume, Nfa, Test, build_nfa
+from gigatok_compile.automaton.nfa import Accept, Ahead, Choose, Consume, Nfa, Test
 from gigatok_compile.errors import Unsupported
 from gigatok_compile.ir.automaton import DEAD, BoundaryAutomaton
+from gigatok_compile.ir.lookahead import LookAhead
 from gigatok_compile.ir.tags import TagProgram
 
 MAX_STATES = 16_384
@@ -23,22 +26,22 @@ MAX_STATES = 16_384
 Threads = tuple[int, ...]
 
 
-def determinise(program: TagProgram) -> BoundaryAutomaton:
-    """The minimal automaton of `program`.
+def determinise(program: TagProgram, nfa: Nfa, look: LookAhead) -> BoundaryAutomaton:
+    """The minimal automaton of `program`, over the symbols of `look`.
 
     Raises:
         Unsupported: when it has more than 16,384 states before minimisation.
     """
-    nfa = build_nfa(program)
+    described = [*look.described, (nfa.tag_count, look.end_bits)]
     numbers: dict[Threads, int] = {(): DEAD, (nfa.start,): 1}
     order: list[Threads] = [(), (nfa.start,)]
     moves: list[list[int]] = []
     accepts: list[list[bool]] = []
-    symbols = nfa.tag_count + 1
+    symbols = len(described)
     for threads in order:  # grows while we walk it
         move_row, accept_row = [DEAD] * symbols, [False] * symbols
         for symbol in range(symbols):
-            target, accept_row[symbol] = step(nfa, threads, symbol)
+            target, accept_row[symbol] = step(nfa, threads, *described[symbol])
             if target not in numbers:
                 if len(order) >= MAX_STATES:
                     raise Unsupported(
@@ -56,8 +59,11 @@ def determinise(program: TagProgram) -> BoundaryAutomaton:
     return minimise(np.array(moves, dtype=np.int64), np.array(accepts, dtype=np.bool_))
 
 
-def step(nfa: Nfa, threads: Threads, symbol: int) -> tuple[Threads, bool]:
-    """(threads after consuming `symbol`, may a match end before it). The text end, `tag_count`, is consumed by none."""
+def step(nfa: Nfa, threads: Threads, symbol: int, looks: int) -> tuple[Threads, bool]:
+    """(threads after consuming `symbol`, may a match end before it). The text end, `tag_count`, is consumed by none.
+
+    looks: bit k says that look-ahead k holds before the symbol.
+    """
     seen: set[int] = set()
     survivors: dict[int, None] = {}  # ordered and without repeats: the first, preferred, occurrence counts
     stack = list(reversed(threads))
@@ -73,6 +79,9 @@ def step(nfa: Nfa, threads: Threads, symbol: int) -> tuple[Threads, bool]:
                 stack.extend(reversed(options))
             case Test(wanted, after):
                 if symbol in wanted:
+                    stack.append(after)
+            case Ahead(look, negated, after):
+                if bool(looks >> look & 1) != negated:
                     stack.append(after)
             case Consume(tags, after):
                 if symbol in tags:

@@ -10,7 +10,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
 from gigatok_compile.ir.automaton import DEAD, BoundaryAutomaton
-from gigatok_compile.ir.tags import Alt, Chars, Next, Node, Repeat, Seq, TagProgram
+from gigatok_compile.ir.lookahead import LookAhead
+from gigatok_compile.ir.tags import Alt, Chars, Look, Next, Node, Repeat, Seq, TagProgram
 
 Piece = tuple[int, int, bool]  # start, end, is it a match
 
@@ -49,10 +50,13 @@ def split_program(program: TagProgram, text: str) -> list[Piece]:
     return _pieces(len(text), lambda start: next(_ends(program.root, tags, start, program.end), None))
 
 
-def split_automaton(automaton: BoundaryAutomaton, program: TagProgram, text: str) -> list[Piece]:
-    """Pieces of `text` by running `automaton`, which was made from `program`."""
-    columns = [*automaton.columns, automaton.end_column]
-    symbols = [columns[tag] for tag in tags_of_text(program, text)]
+def split_automaton(
+    automaton: BoundaryAutomaton, program: TagProgram, text: str, look: LookAhead | None = None
+) -> list[Piece]:
+    """Pieces of `text` by running `automaton`, which was made from `program` (and `look`, if it looks ahead far)."""
+    tags = tags_of_text(program, text)[:-1]
+    symbols = [automaton.columns[s] for s in (tags if look is None else label_tags(look, tags))]
+    symbols.append(automaton.end_column)
     moves, accepts = automaton.moves.tolist(), automaton.accepts.tolist()
 
     def match_end(start: int) -> int | None:
@@ -68,17 +72,27 @@ def split_automaton(automaton: BoundaryAutomaton, program: TagProgram, text: str
     return _pieces(len(text), match_end)
 
 
+def label_tags(look: LookAhead, tags: Sequence[int]) -> list[int]:
+    """The symbol of every character."""
+    state, symbols = 0, []
+    for tag in reversed(tags):
+        symbols.append(look.symbols[tag][state])
+        state = look.moves[tag][state]
+    return symbols[::-1]
+
+
 def _pieces(length: int, match_end: Callable[[int], int | None]) -> list[Piece]:
-    """Matches from left to right, and what lies between them."""
+    """Matches from left to right, and what lies between them. An empty match ends what lies between, and no more."""
     pieces: list[Piece] = []
     gap = start = 0
     while start < length:
         end = match_end(start)
-        if end is None:
+        if end is not None and gap < start:
+            pieces.append((gap, start, False))
+            gap = start
+        if end is None or end == start:
             start += 1
             continue
-        if gap < start:
-            pieces.append((gap, start, False))
         pieces.append((start, end, True))
         gap = start = end
     if gap < length:
@@ -94,6 +108,9 @@ def _ends(node: Node, tags: Sequence[int], start: int, end_tag: int) -> Iterator
                 yield start + 1
         case Next():
             if tags[start] in node.tags or (node.at_end and tags[start] == end_tag):
+                yield start
+        case Look():
+            if (next(_ends(node.item, tags, start, end_tag), None) is None) == node.negated:
                 yield start
         case Seq():
             yield from _sequence_ends(node.items, tags, start, end_tag)

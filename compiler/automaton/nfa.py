@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gigatok_compile.errors import Unsupported
-from gigatok_compile.ir.tags import Alt, Chars, Next, Node, Repeat, Seq, TagProgram
+from gigatok_compile.ir.tags import Alt, Chars, Look, Next, Node, Repeat, Seq, TagProgram
 
 MAX_NODES = 4096
 
@@ -39,19 +39,33 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """Goes to `next` if look-ahead number `look` holds here (or, negated, does not)."""
+
+    look: int
+    negated: bool
+    next: int
+
+
+@dataclass(frozen=True, slots=True)
 class Accept:
     """The match ends here."""
 
 
-NfaNode = Consume | Choose | Test | Accept
+NfaNode = Consume | Choose | Test | Ahead | Accept
 
 
 @dataclass(frozen=True, slots=True)
 class Nfa:
-    """`nodes[start]` is where a match begins; exactly one node accepts."""
+    """`nodes[start]` is where a match begins; node 0 is the only one that accepts.
+
+    looks[k]: where the body of look-ahead k begins; it holds if node 0 can be reached from there. A body refers to
+    look-aheads of lower numbers only.
+    """
 
     nodes: tuple[NfaNode, ...]
     start: int
+    looks: tuple[int, ...]
     tag_count: int  # symbols are 0..tag_count-1 and tag_count for the end of the text
 
 
@@ -62,6 +76,7 @@ def build_nfa(program: TagProgram) -> Nfa:
         Unsupported: when counted repeats expand to more than 4096 nodes.
     """
     nodes: list[NfaNode | None] = [Accept()]
+    looks: list[int] = []
 
     def add(node: NfaNode | None, source: Node) -> int:
         if len(nodes) >= MAX_NODES:
@@ -83,6 +98,10 @@ def build_nfa(program: TagProgram) -> Nfa:
             case Next():
                 symbols = node.tags | {program.end} if node.at_end else node.tags
                 return add(Test(frozenset(symbols), after), node)
+            case Look():
+                body = compile_node(node.item, 0)
+                looks.append(body)
+                return add(Ahead(len(looks) - 1, node.negated, after), node)
             case Seq():
                 for item in reversed(node.items):
                     after = compile_node(item, after)
@@ -110,4 +129,4 @@ def build_nfa(program: TagProgram) -> Nfa:
     start = compile_node(program.root, 0)
     done = tuple(node for node in nodes if node is not None)
     assert len(done) == len(nodes)
-    return Nfa(done, start, len(program.tags))
+    return Nfa(done, start, tuple(looks), len(program.tags))

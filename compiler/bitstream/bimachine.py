@@ -13,63 +13,129 @@ deterministic automaton that reads from the *left*, over characters labelled wit
 The search is folded in: where a match ends the next one starts at once, and characters where none can start form a gap
 piece. So the left automaton runs over the whole text and says before which characters a piece starts.
 
-Both automata are over the columns of the boundary automaton, which is minimal: patterns that mean the same give the same
-bimachine, however they are spelt.
+Look-ahead of any length is an automaton from the right too (ir/lookahead.py), so the right state is a pair of states, and
+its labels are what the boundary automaton reads. An empty match cuts and takes nothing: the character after it is in a
+gap.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gigatok_compile.errors import CompileError
 from gigatok_compile.ir.automaton import DEAD, BoundaryAutomaton
 from gigatok_compile.ir.bimachine import GAP, START, Bimachine
+from gigatok_compile.ir.definition import Behavior
+from gigatok_compile.ir.lookahead import LookAhead
 
-MAX_STATES = 254  # of the automaton, and of the right one: what a kernel's tables hold
+MAX_STATES = 4096  # of the automaton, and of the right one
+
+Behave = Callable[[bool, bool], bool]
 
 
-def build_bimachine(automaton: BoundaryAutomaton) -> Bimachine:
-    """Both automata, reachable states only. The automaton's start accepts nothing (no empty matches).
+def build_bimachine(
+    automaton: BoundaryAutomaton, look: LookAhead, behavior: Behavior = "Isolated", invert: bool = False
+) -> Bimachine:
+    """Over the tags that `look` reads, reachable states only.
 
     Raises:
-        CompileError: more than 254 states (counted repeats in the hundreds).
+        CompileError: more than 4096 states on a side.
     """
     if automaton.state_count > MAX_STATES:
         raise CompileError(f"the pattern's automaton has more than {MAX_STATES} states")
     moves = automaton.moves.tolist()
     accepts = automaton.accepts.tolist()
-    right_sets, right = _right_automaton(automaton)
-    sources: dict[int, list[tuple[int, int]]] = {}  # right state -> (column, right state after) that lead to it
-    for column, row in enumerate(right):
+    start = automaton.start
+    right_sets, column_right = _right_automaton(automaton)
+    labels, right = _with_labels(column_right, automaton, look)
+    sources: dict[int, list[tuple[int, int]]] = {}  # right state -> (tag, right state after) that lead to it
+    for tag, row in enumerate(right):
         for after, before in enumerate(row):
-            sources.setdefault(before, []).append((column, after))
-
-    def begin(column: int, after: int) -> int:
-        """Left state after the character when a match may start before it."""
-        target = moves[automaton.start][column]
-        return numbers.setdefault(target, len(numbers) + 2) if target in right_sets[after] else GAP
+            sources.setdefault(before, []).append((tag, after))
+    column_of = {(tag, label): automaton.columns[s] for tag, row in enumerate(look.symbols) for label, s in enumerate(row)}
 
     numbers: dict[int, int] = {}  # automaton state -> left state
+    states = [DEAD, DEAD]  # left state -> automaton state
     left: dict[tuple[int, int, int], tuple[int, bool]] = {}
-    state_of: dict[int, int] = {}
-    reached = {(START, r) for r in range(len(right_sets))}
+    reached = {(START, r) for r in range(len(labels))}
     work = sorted(reached)
+
+    def number(state: int) -> int:
+        if state not in numbers:
+            numbers[state] = len(states)
+            states.append(state)
+        return numbers[state]
+
     while work:
         state, before = work.pop()
-        for column, after in sources.get(before, ()):
-            inside = state not in (START, GAP)
-            target_state = moves[state_of[state]][column] if inside else DEAD
-            if inside and target_state in right_sets[after]:  # the match goes on: it will accept later
-                target, starts = numbers.setdefault(target_state, len(numbers) + 2), False
+        for tag, after in sources.get(before, ()):
+            label, set_index = labels[after]
+            column, will_accept = column_of[tag, label], right_sets[set_index]
+            inside = moves[states[state]][column] if state not in (START, GAP) else DEAD
+            if inside in will_accept:  # the match goes on: it will accept later
+                target, cut = number(inside), False
             else:
-                assert not inside or accepts[state_of[state]][column]
-                target = begin(column, after)
-                starts = not (state == GAP and target == GAP)
-            state_of = {number: s for s, number in numbers.items()} if len(state_of) != len(numbers) else state_of
-            left[(state, column, after)] = (target, starts)
+                assert state in (START, GAP) or accepts[states[state]][column]
+                begins = moves[start][column] in will_accept
+                target = number(moves[start][column]) if begins else GAP
+                cut = begins or state != GAP or bool(accepts[start][column])
+            left[(state, tag, after)] = (target, cut)
             if (target, after) not in reached:
                 reached.add((target, after))
                 work.append((target, after))
-    covers = all(target != GAP for target, _ in left.values())
-    return Bimachine(automaton.column_count, right, len(right_sets), left, len(numbers) + 2, covers)
+    return apply_behavior(left, len(states), right, len(labels), behavior, invert)
+
+
+def apply_behavior(
+    left: dict[tuple[int, int, int], tuple[int, bool]],
+    left_count: int,
+    right: tuple[tuple[int, ...], ...],
+    right_count: int,
+    behavior: Behavior,
+    invert: bool,
+) -> Bimachine:
+    """Join or remove pieces as the step says (runtime/splitting.py has the same over lists of pieces).
+
+    Whether neighbouring pieces join depends on which of them are matches. Two gaps are neighbours where an empty match cuts
+    between them, and stay apart under every behavior.
+    """
+    matches = [state > GAP for state in range(left_count)]
+    flags = [match != invert for match in matches]
+
+    def joins(first: int, second: int) -> bool:
+        if first == START or matches[first] == matches[second] is False:
+            return False
+        match behavior:
+            case "Contiguous":
+                return flags[first] == flags[second]
+            case "MergedWithPrevious":
+                return flags[second] and not flags[first]
+            case "MergedWithNext":
+                return flags[first] and not flags[second]
+        return False
+
+    kept = [state != START and not (behavior == "Removed" and flags[state]) for state in range(left_count)]
+    joined = {key: (target, cut and not joins(key[0], target)) for key, (target, cut) in left.items()}
+    return Bimachine(len(right), right, right_count, joined, tuple(kept))
+
+
+def _with_labels(
+    column_right: tuple[tuple[int, ...], ...], automaton: BoundaryAutomaton, look: LookAhead
+) -> tuple[list[tuple[int, int]], tuple[tuple[int, ...], ...]]:
+    """Pairs (state of `look`, right state over columns) that occur, and the moves between them over tags."""
+    pairs, index = [(0, 0)], {(0, 0): 0}
+    rows: list[list[int]] = [[] for _ in look.moves]
+    for label, after in pairs:  # grows while we walk it
+        for tag, row in enumerate(rows):
+            column = automaton.columns[look.symbols[tag][label]]
+            before = (look.moves[tag][label], column_right[column][after])
+            if before not in index:
+                if len(pairs) >= MAX_STATES:
+                    raise CompileError(f"the pattern needs more than {MAX_STATES} right states")
+                index[before] = len(pairs)
+                pairs.append(before)
+            row.append(index[before])
+    return pairs, tuple(map(tuple, rows))
 
 
 def _right_automaton(automaton: BoundaryAutomaton) -> tuple[list[frozenset[int]], tuple[tuple[int, ...], ...]]:

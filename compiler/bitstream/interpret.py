@@ -27,9 +27,22 @@ from gigatok_compile.ir.bits import (
 
 def piece_starts(program: BitProgram, tags: Sequence[int]) -> list[int]:
     """Indices of the characters before which a piece starts (index 0 included when there is a character)."""
+    return _evaluate(program, tags)[0]
+
+
+def pieces(program: BitProgram, tags: Sequence[int]) -> list[tuple[int, int]]:
+    """Start and end of every piece that is kept."""
+    starts, stops = _evaluate(program, tags)
+    if program.stops is None:
+        stops = starts[1:]
+    return list(zip(starts, [*stops, len(tags)], strict=False))  # a piece at the text's end ends with it
+
+
+def _evaluate(program: BitProgram, tags: Sequence[int]) -> tuple[list[int], list[int]]:
+    """(starts, stops) as indices."""
     length = len(tags)
     if length == 0:
-        return []
+        return [], []
     everywhere = (1 << length) - 1
     classes = [sum(1 << i for i, tag in enumerate(tags) if tag in c.tags) for c in program.classes]
     right = [0] * program.right_count
@@ -89,4 +102,5 @@ def piece_starts(program: BitProgram, tags: Sequence[int]) -> list[int]:
         symbols.append(value(expr))
     run_steps(program.left, left, Behind)
     starts = value(program.starts)
-    return [i for i in range(length) if starts >> i & 1]
+    stops = 0 if program.stops is None else value(program.stops)
+    return [i for i in range(length) if starts >> i & 1], [i for i in range(length) if stops >> i & 1]

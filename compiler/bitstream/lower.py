@@ -67,6 +67,7 @@ class _Lowering:
             self.left_loops,
         )
         starts = _or(self.term(t) for t in self.predicates.starts)
+        stops = None if self.predicates.stops is None else _or(self.term(t) for t in self.predicates.stops)
         program = BitProgram(
             pattern=pattern,
             tag_names=(*self.tag_names, "end"),
@@ -81,7 +82,7 @@ class _Lowering:
                 sum((members >> state & 1) << i for i, members in enumerate(self.predicates.right_sets))
                 for state in range(self.machine.right_count)
             ),
-            covers=self.machine.covers,
+            stops=stops,
         )
         return _renumber(program)
 
@@ -278,6 +279,7 @@ def _renumber(program: BitProgram) -> BitProgram:
         symbols=tuple(map(expr, program.symbols)),
         left=tuple(step(s, new_left) for s in program.left),
         starts=expr(program.starts),
+        stops=None if program.stops is None else expr(program.stops),
         initially=tuple(initially),
         right_values=tuple(
             sum((bits >> old & 1) << new for old, new in new_right.items()) for bits in program.right_values

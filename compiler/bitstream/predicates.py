@@ -72,11 +72,12 @@ class RightPredicate:
 
 @dataclass(frozen=True, slots=True)
 class Predicates:
-    """The system. `starts` is B; predicates refer to each other by index. right_sets[i]: bit r says that right
-    predicate i holds in right state r."""
+    """The system. `starts` is B for pieces that are kept; predicates refer to each other by index. stops: where such a piece
+    ends (None if every piece is kept). right_sets[i]: bit r says that right predicate i holds in right state r."""
 
     tag_count: int
     starts: tuple[Term, ...]
+    stops: tuple[Term, ...] | None
     left: tuple[LeftPredicate, ...]
     right: tuple[RightPredicate, ...]
     right_sets: tuple[int, ...]
@@ -93,6 +94,8 @@ class Predicates:
             return f"({text}) & {'~' if t.negate else ''}p{t.before}[-1]"
 
         lines = [f"starts = {' | '.join(map(term, self.starts))}"]
+        if self.stops is not None:
+            lines.append(f"stops = {' | '.join(map(term, self.stops))}")
         lines += [
             f"p{i} ({int(p.initially)}) = {' | '.join(map(term, p.terms)) or '0'}" for i, p in enumerate(self.left)
         ]
@@ -131,8 +134,8 @@ class _Derivation:
         self.machine = machine
         self.all_right = (1 << machine.right_count) - 1
         self.columns: dict[tuple[int, int], list[tuple[int, int, bool]]] = {}
-        for (state, tag, after), (target, starts) in machine.left.items():
-            self.columns.setdefault((tag, after), []).append((state, target, starts))
+        for (state, tag, after), (target, cut) in machine.left.items():
+            self.columns.setdefault((tag, after), []).append((state, target, cut))
         self.valid = {symbol: _bits(s for s, _, _ in column) for symbol, column in self.columns.items()}
         # states that a character of this tag can leave behind
         self.image = [0] * machine.tag_count
@@ -142,7 +145,15 @@ class _Derivation:
         self.right_sets: list[int] = []
 
     def run(self) -> Predicates:
-        starts = self.terms({symbol: _bits(s for s, _, b in column if b) for symbol, column in self.columns.items()})
+        kept = self.machine.kept
+        starts = self.terms(
+            {symbol: _bits(s for s, to, cut in column if cut and kept[to]) for symbol, column in self.columns.items()}
+        )
+        stops = None
+        if self.machine.removes:
+            stops = self.terms(
+                {symbol: _bits(s for s, _, cut in column if cut and kept[s]) for symbol, column in self.columns.items()}
+            )
         left: list[LeftPredicate] = []
         while len(left) < len(self.left_sets):
             wanted = self.left_sets[len(left)]
@@ -161,7 +172,7 @@ class _Derivation:
         while len(right) < len(self.right_sets):
             wanted = self.right_sets[len(right)]
             right.append(RightPredicate(self.right_contexts(wanted)))
-        return Predicates(self.machine.tag_count, starts, tuple(left), tuple(right), tuple(self.right_sets))
+        return Predicates(self.machine.tag_count, starts, stops, tuple(left), tuple(right), tuple(self.right_sets))
 
     def terms(self, wants: dict[tuple[int, int], int]) -> tuple[Term, ...]:
         """Group the symbols whose wanted sets agree; each group becomes a term."""

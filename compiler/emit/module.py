@@ -46,9 +46,9 @@ TABLES_FILE = "tables.bin"
 
 def kernel_tables(kernel: SplitKernel) -> TableSet:
     """Tables of the splitting kernels."""
-    tables = automaton_tables(kernel.automaton, kernel.tags)
-    if kernel.bits is not None and kernel.machine is not None:
-        tables |= tag_tables(kernel.bits, kernel.machine, kernel.automaton, kernel.tags)
+    tables = automaton_tables(kernel.steps[0].automaton, kernel.steps[0].tags)
+    if kernel.bits is not None:
+        tables |= tag_tables(kernel.bits, kernel.machine, kernel.alphabet)
     return tables | TableSet(constants={"bitstream": int(kernel.bits is not None)})
 
 
@@ -81,7 +81,7 @@ def render_module(definition: TokenizerDefinition, kernel: SplitKernel, tables: 
         file=TABLES_FILE,
     )
     files["module.c"] = environment.get_template("module.c.j2").render(
-        name=definition.name, sha256=definition.sha256, reference=definition.reference, steps=[kernel.step]
+        name=definition.name, sha256=definition.sha256, reference=definition.reference, steps=[step.step for step in kernel.steps]
     )
     files[TABLES_FILE] = data
     return files

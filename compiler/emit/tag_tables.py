@@ -17,7 +17,7 @@ from gigatok_compile.ir.automaton import BoundaryAutomaton
 from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.ir.bits import BitProgram
 from gigatok_compile.ir.plan import Table, TableSet
-from gigatok_compile.ir.tags import TagProgram
+from gigatok_compile.ir.tags import Tag, TagProgram
 
 CODE_POINTS = 0x110000
 MAX_KERNEL_TAGS = 64  # one 64-byte permute looks up a tag's code
@@ -58,17 +58,17 @@ def check_kernel_limits(program: BitProgram, machine: Bimachine) -> None:
             raise CompileError(f"the bitstream kernel holds at most {limit} {what}, this pattern needs {value}")
 
 
-def tag_tables(program: BitProgram, machine: Bimachine, automaton: BoundaryAutomaton, tags: TagProgram) -> TableSet:
+def tag_tables(program: BitProgram, machine: Bimachine, alphabet: Sequence[Tag]) -> TableSet:
     """Tables and constants of the boundary kernel; check_kernel_limits has passed."""
     kernel = merge_tags(program)
     states = machine.right_count
-    of_code_point = _by_code_point(tags, [kernel.kernel_tag[column] for column in automaton.columns], kernel.end)
+    of_code_point = _by_code_point(alphabet, kernel.kernel_tag, kernel.end)
     blocks, block_of = _two_stages(of_code_point)
     code_bytes = max(1, (len(program.classes) + 7) // 8)
     codes = np.zeros((code_bytes, MAX_KERNEL_TAGS), dtype=np.uint8)
     for number, c in enumerate(program.classes):
         for tag_index in c.tags:
-            position = kernel.end if tag_index == automaton.end_column else kernel.kernel_tag[tag_index]
+            position = kernel.end if tag_index == machine.tag_count else kernel.kernel_tag[tag_index]
             codes[number // 8, position] |= 1 << number % 8
     right = np.zeros((kernel.count, states), dtype=np.uint8)
     for tag_index, row in enumerate(machine.right):
@@ -118,7 +118,7 @@ def certain_pairs(machine: Bimachine, kernel: KernelTags) -> list[tuple[int, int
 
 def automaton_tables(automaton: BoundaryAutomaton, tags: TagProgram) -> TableSet:
     """Tables and constants of the automaton kernel (templates/automaton.h)."""
-    columns = _by_code_point(tags, automaton.columns, automaton.end_column)
+    columns = _by_code_point(tags.tags, automaton.columns, automaton.end_column)
     blocks, block_of = _two_stages(columns)
     cells = automaton.moves.astype(np.uint16) | (automaton.accepts.astype(np.uint16) << 15)
     return TableSet(
@@ -134,10 +134,10 @@ def automaton_tables(automaton: BoundaryAutomaton, tags: TagProgram) -> TableSet
     )
 
 
-def _by_code_point(tags: TagProgram, number_of: Sequence[int], rest: int) -> npt.NDArray[np.uint8]:
+def _by_code_point(tags: Sequence[Tag], number_of: Sequence[int], rest: int) -> npt.NDArray[np.uint8]:
     """(0x110000,) the number of each code point's tag; `rest` for surrogates, which no text has."""
     values = np.full(CODE_POINTS, rest, dtype=np.uint8)
-    for tag in tags.tags:
+    for tag in tags:
         for low, high in tag.ranges:
             values[low : high + 1] = number_of[tag.index]
     return values

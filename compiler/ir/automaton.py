@@ -1,4 +1,6 @@
-"""BoundaryAutomaton: a deterministic Mealy machine over tags that finds one match from a given start.
+"""BoundaryAutomaton: a deterministic Mealy machine over symbols that finds one match from a given start.
+
+A symbol is a tag, or a tag and the truth of look-aheads (ir/lookahead.py).
 
 Reading it: `state = start`; for the symbol at each position (the column of the character's tag, or `end_column` at the
 end of the text) first `accepts[state, symbol]` says whether a match may end *before* that symbol, then `moves[state,
@@ -25,7 +27,7 @@ DEAD = 0
 class BoundaryAutomaton:
     """Minimal and canonical: patterns that mean the same over the same tags give equal machines.
 
-    columns: tag -> column; tags that no state tells apart share one. Columns are numbered by their lowest tag.
+    columns: symbol -> column; symbols that no state tells apart share one. Columns are numbered by their lowest tag.
     moves: (states, columns + 1) uint16, the last column (text end) is all dead. Row 0 is the dead state.
     accepts: (states, columns + 1) bool.
     start: 1, or 0 if the pattern matches nothing. Other states are numbered in breadth-first order.

@@ -2,7 +2,8 @@
 
 Bit i of a stream speaks of byte i of a 64-byte block. A class stream has the same value in all bytes of a character.
 Two passes over a stretch of text: `right` streams go from its end to its start and answer what comes later; `symbols`
-join classes with them; `left` streams go from start to end; `starts` is the answer. The only state between blocks is
+join classes with them; `left` streams go from start to end; `starts` (of the pieces that are kept) is the answer, with
+`stops` where pieces can be removed. The only state between blocks is
 one carry bit a stream (the value at the neighbouring character).
 """
 
@@ -128,7 +129,7 @@ class BitProgram:
     initially: tuple[bool, ...]
     right_table: tuple[tuple[int, ...], ...]
     right_values: tuple[int, ...]
-    covers: bool  # every text is tiled by matches; no gap pieces
+    stops: Expr | None  # where a kept piece ends; None: every piece is kept, so where the next one starts
 
     @property
     def right_count(self) -> int:
@@ -137,7 +138,7 @@ class BitProgram:
     @property
     def operations(self) -> int:
         """Boolean operations a block without non-ASCII text costs, classification and shifts left out."""
-        exprs = [*self.symbols, self.starts]
+        exprs = [*self.symbols, self.starts, *([] if self.stops is None else [self.stops])]
         for step in (*self.right, *self.left):
             match step:
                 case Plain():
@@ -151,7 +152,7 @@ class BitProgram:
     def __str__(self) -> str:
         names = [c.name for c in self.classes]
         lines = [f"bit program of {self.pattern!r}", f"  {self.operations} operations a block, {len(names)} classes"]
-        lines.append(f"  {'pieces tile every text' if self.covers else 'text between matches forms gap pieces'}")
+        lines.append(f"  {'pieces tile every text' if self.stops is None else 'some text is removed'}")
         for c in self.classes:
             lines.append(f"  class {c.name} = {' '.join(self.tag_names[t] for t in sorted(c.tags))}")
         for step in self.right:
@@ -161,6 +162,8 @@ class BitProgram:
         for step in self.left:
             lines += ["  left  " + line for line in format_step(step, "p", names)]
         lines.append(f"  starts = {format_expr(self.starts, names)}")
+        if self.stops is not None:
+            lines.append(f"  stops = {format_expr(self.stops, names)}")
         lines.append(f"  initially {' '.join(f'p{i}={int(v)}' for i, v in enumerate(self.initially))}")
         return "\n".join(lines)
 

@@ -8,18 +8,42 @@ from gigatok_compile.ir.automaton import BoundaryAutomaton
 from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.ir.bits import BitProgram
 from gigatok_compile.ir.definition import SplitStep
-from gigatok_compile.ir.tags import TagProgram
+from gigatok_compile.ir.lookahead import LookAhead
+from gigatok_compile.ir.tags import Tag, TagProgram
+
+
+@dataclass(frozen=True, slots=True)
+class StepKernel:
+    """One step by itself. `machine` is the step's, behavior and invert applied; `automaton` finds the pattern's matches.
+
+    bits: None where the step alone would not reach the bitstream tier; `reason` then says what stood in the way.
+    """
+
+    step: SplitStep
+    tags: TagProgram
+    look: LookAhead
+    automaton: BoundaryAutomaton
+    alphabet: tuple[Tag, ...]
+    machine: Bimachine
+    bits: BitProgram | None
+    reason: str = ""
+
+    @property
+    def tier(self) -> str:
+        return "automaton" if self.bits is None else "bitstream"
 
 
 @dataclass(frozen=True, slots=True)
 class SplitKernel:
-    """One pattern compiled as far as it goes. `bits` and `machine` are None where only the automaton is reached; `reason` then
-    says what stood in the way."""
+    """All steps as one machine: what a native module runs.
 
-    step: SplitStep
-    tags: TagProgram
-    automaton: BoundaryAutomaton
-    machine: Bimachine | None
+    alphabet: one entry for each column of the machine; together they are all code points. bits: None on the automaton tier,
+    and then `reason` says why.
+    """
+
+    steps: tuple[StepKernel, ...]
+    alphabet: tuple[Tag, ...]
+    machine: Bimachine
     bits: BitProgram | None
     reason: str = ""
 
@@ -36,7 +60,7 @@ class StepTier:
     pattern: str
     tier: str
     reason: str = ""
-    kernel: SplitKernel | None = None
+    kernel: StepKernel | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,15 @@ class Next:
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """Zero-width test of what follows, of any length: `item` matches there, or (negated) does not."""
+
+    item: Node
+    negated: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Seq:
     items: tuple[Node, ...]
     span: Span
@@ -75,7 +84,7 @@ class Repeat:
     span: Span
 
 
-Node = Chars | Next | Seq | Alt | Repeat
+Node = Chars | Next | Look | Seq | Alt | Repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +138,8 @@ def format_node(node: Node, tags: tuple[Tag, ...]) -> str:
             return format_tags(node.tags, tags)
         case Next():
             return f"(next {format_tags(node.tags, tags)}{' or end' if node.at_end else ''})"
+        case Look():
+            return f"({'not ' if node.negated else ''}ahead {format_node(node.item, tags)})"
         case Seq():
             return " ".join(format_node(item, tags) for item in node.items) or "()"
         case Alt():
@@ -148,7 +159,7 @@ def walk(node: Node) -> Iterator[Node]:
         case Alt():
             for option in node.options:
                 yield from walk(option)
-        case Repeat():
+        case Repeat() | Look():
             yield from walk(node.item)
         case _:
             pass

@@ -1,16 +1,17 @@
-"""PatternAst -> a tree over numbered character sets, in which only the six nodes of `ir.tags` are left.
+"""PatternAst -> a tree over numbered character sets, in which only the seven nodes of `ir.tags` are left.
 
 A possessive or atomic repeat of one set X says "X may not follow unless the count is exhausted", which one character
 of look-ahead expresses exactly:
 
     X*+ = X*(?!X)    X++ = X+(?!X)    X?+ = X|(?!X)    X{n,m}+ = X{m}|X{n,m-1}(?!X)
 
-Look-ahead at one character, `$` and `\\z` become `Next`. All else that is not regular, or looks back, or looks further,
-is `Unsupported`, with the span of the construct.
+Look-ahead at one character, `$`, `\\z` and most of `\\b` become `Next`, other look-ahead `Look`. What is not regular, or looks
+back out of the match, is `Unsupported`, with the span of the construct.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gigatok_compile.errors import Unsupported
@@ -25,27 +26,33 @@ from gigatok_compile.ir.pattern import (
     Group,
     LineBreak,
     Literal,
-    Look,
     PatternAst,
     PatternNode,
     Property,
     Quantified,
     Shorthand,
+    walk_pattern,
 )
-from gigatok_compile.ir.tags import Alt, Chars, Next, Node, Repeat, Seq, Span
+from gigatok_compile.ir.pattern import Look as LookAround
+from gigatok_compile.ir.tags import Alt, Chars, Look, Next, Node, Repeat, Seq, Span
 from gigatok_compile.pattern.codeset import CodeSet
 from gigatok_compile.pattern.sets import NEWLINE, character_set
-from gigatok_compile.unicode.tables import expansions, fold_orbit
+from gigatok_compile.unicode.tables import expansions, fold_orbit, property_ranges
 
 _ANCHOR_NAMES = {
     "^": "a start-of-line anchor",
     "A": "a start-of-text anchor",
     "Z": "the anchor \\Z (the end, or a newline before it) looks two characters ahead and",
-    "b": "a word boundary",
-    "B": "a word boundary",
+    "b": "a word boundary among other look-aheads",
+    "B": "a word boundary among other look-aheads",
     "G": "the anchor \\G",
     "K": "\\K",
 }
+
+MAX_BOUND = 64
+"""Characters in a group that a back-reference may refer to."""
+
+LINE_BREAKS = CodeSet.of([(0x0A, 0x0D), (0x85, 0x85), (0x2028, 0x2029)])
 
 
 class Desugar:
@@ -55,17 +62,17 @@ class Desugar:
         self.ast = ast
         self.sets: list[CodeSet] = []
         self._numbers: dict[CodeSet, int] = {}
+        self.before: CodeSet | None = None  # the last character may be any of these; None: it may be outside the match
+        self.bound: dict[str, CodeSet] = {}  # capture groups whose character is known
+        self.group_names = group_names(ast)
 
     def run(self) -> Node:
         """The whole pattern.
 
         Raises:
-            Unsupported: for a construct outside the automaton tier, or a pattern that matches the empty string.
+            Unsupported: for a construct outside the automaton tier.
         """
-        root = self.lower(self.ast.root, frozenset())
-        if matches_empty(root):
-            raise self.unsupported("a pattern that can match the empty string", Span(0, len(self.ast.text)))
-        return root
+        return self.lower(self.ast.root, frozenset())
 
     def unsupported(self, construct: str, span: Span) -> Unsupported:
         return Unsupported(
@@ -97,28 +104,74 @@ class Desugar:
             case Literal() | Dot() | Shorthand() | Property() | CharClass():
                 code_set = character_set(node, self.ast.dialect, flags)
                 self.check_single_fold(node, code_set, flags)
+                self.before = code_set
                 return self.chars(code_set, node.span)
             case Flags():
                 item = self.lower(node.item, (flags | set(node.on)) - set(node.off))
                 return replace(item, span=node.span)
             case Concat():
                 self.check_sequence_folds(node, flags)
-                return sequence([self.lower(item, flags) for item in node.items], node.span)
+                return self.concatenation(node, flags)
             case Alternation():
-                return self.choice([self.lower(option, flags) for option in node.options], node.span)
+                entry, options, after = self.before, [], []
+                for option in node.options:
+                    self.before = entry
+                    options.append(self.lower(option, flags))
+                    after.append(self.before)
+                self.before = either(after)
+                return self.choice(options, node.span)
             case Group():
                 item = self.lower(node.item, flags)
                 item = self.make_atomic(item, node.span) if node.kind == "atomic" else item
                 return replace(item, span=node.span)
-            case Look() | Anchor():
-                code_set, at_end = self.next_test(node, flags)
-                return self.next(code_set, at_end, node.span)
+            case Anchor(kind="b" | "B"):
+                return self.word_boundary(node)
+            case LookAround() | Anchor():
+                return self.look(node, flags)
             case LineBreak():
+                self.before = LINE_BREAKS
                 return self.line_break(node.span)
             case Quantified():
                 return self.repeat(node, flags)
+            case Backreference() if node.name in self.bound and not node.call and "i" not in flags:
+                self.before = self.bound[node.name]
+                return self.chars(self.before, node.span)
             case Backreference():
                 raise self.unsupported("a group call" if node.call else "a back-reference", node.span)
+
+    def concatenation(self, node: Concat, flags: frozenset[str]) -> Node:
+        """The items in order. `([!-/])\\1*` becomes a choice between `!!*`, `""*` and so on: with one character out of few
+        in the group, a back-reference is regular."""
+        for item in node.items:
+            name = self.group_names.get(item.span, "") if isinstance(item, Group) and item.kind == "capture" else ""
+            if not name or name in self.bound or not any(refers_to(other, name) for other in node.items):
+                continue
+            code_set = self.single_set(item, flags)
+            if code_set is None or len(code_set) > MAX_BOUND:
+                continue
+            entry, options, after = self.before, [], []
+            for code_point in code_set:
+                self.before, self.bound[name] = entry, CodeSet.single(code_point)
+                options.append(self.concatenation(node, flags))
+                after.append(self.before)
+                del self.bound[name]
+            self.before = either(after)
+            return Alt(tuple(options), node.span)
+        items = []
+        for item in node.items:
+            known = self.bound.get(self.group_names.get(item.span, "")) if isinstance(item, Group) else None
+            if known is not None:
+                self.before = known
+            items.append(self.lower(item, flags) if known is None else self.chars(known, item.span))
+        return sequence(items, node.span)
+
+    def single_set(self, node: PatternNode, flags: frozenset[str]) -> CodeSet | None:
+        """The set of `node` if it is one character in any number of plain groups."""
+        while isinstance(node, Group):
+            node = node.item
+        if "i" in flags or not isinstance(node, Literal | Shorthand | Property | CharClass):
+            return None
+        return character_set(node, self.ast.dialect, flags)
 
     def choice(self, options: list[Node], span: Span) -> Node:
         """An ordered choice; between single characters the order does not matter, so they become one set."""
@@ -130,7 +183,15 @@ class Desugar:
     # Repeats
 
     def repeat(self, node: Quantified, flags: frozenset[str]) -> Node:
-        item = self.lower(node.item, flags)
+        first = entry = self.before
+        while True:  # what comes before the item may be the item itself
+            item = self.lower(node.item, flags)
+            again = either([entry, self.before])
+            if node.high == 1 or again == entry:
+                break
+            self.before = entry = again
+        if node.low == 0:
+            self.before = either([first, self.before])
         if node.high == 0:
             return Seq((), node.span)
         if node.high != 1 and matches_empty(item):
@@ -172,7 +233,7 @@ class Desugar:
     def line_break(self, span: Span) -> Node:
         """`\\R` is `(?>\\r\\n|[\\n-\\r\\x85\\u2028\\u2029])`: a CR stands alone only where no LF follows."""
         carriage_return = self.chars(CodeSet.single(0x0D), span)
-        others = CodeSet.of([(0x0A, 0x0C), (0x85, 0x85), (0x2028, 0x2029)])
+        others = LINE_BREAKS - CodeSet.single(0x0D)
         return Alt(
             (
                 Seq((carriage_return, self.chars(NEWLINE, span)), span),
@@ -183,6 +244,29 @@ class Desugar:
         )
 
     # Look-ahead
+
+    def look(self, node: PatternNode, flags: frozenset[str]) -> Node:
+        """A test of the next character where that is enough, else of what follows."""
+        try:
+            code_set, at_end = self.next_test(node, flags)
+        except Unsupported:
+            if not (isinstance(node, LookAround) and node.ahead):
+                raise
+            before = self.before
+            item = self.lower(node.item, flags)
+            self.before = before
+            return Look(item, node.negated, node.span)
+        return self.next(code_set, at_end, node.span)
+
+    def word_boundary(self, node: Anchor) -> Node:
+        """`\\b` and `\\B` where it is known whether the character before is a word character."""
+        word = CodeSet.of(property_ranges("\\w", self.ast.dialect))
+        if self.before is None:
+            raise self.unsupported("a word boundary where a match begins", node.span)
+        if self.before & word and self.before - word:
+            raise self.unsupported("a word boundary after what may or may not be a word character", node.span)
+        word_next = bool(self.before & word) != (node.kind == "b")
+        return self.next(word if word_next else word.complement(), not word_next, node.span)
 
     def next_test(self, node: PatternNode, flags: frozenset[str]) -> tuple[CodeSet, bool]:
         """(set, at_end) such that `node`, tested without consuming, means "next in set, or at the end if at_end"."""
@@ -200,10 +284,10 @@ class Desugar:
                 return CodeSet.of(r for code_set, _ in tests for r in code_set.ranges), any(end for _, end in tests)
             case Quantified(low=1):
                 return self.next_test(node.item, flags)
-            case Look(ahead=True):
+            case LookAround(ahead=True):
                 code_set, at_end = self.next_test(node.item, flags)
                 return (code_set.complement(), not at_end) if node.negated else (code_set, at_end)
-            case Look():
+            case LookAround():
                 raise self.unsupported("look-behind", node.span)
             case Anchor(kind="z"):
                 return CodeSet.empty(), True
@@ -247,6 +331,26 @@ class Desugar:
             run = []
 
 
+def group_names(ast: PatternAst) -> dict[Span, str]:
+    """What back-references call each capture group, by its span."""
+    captures = [n for n in walk_pattern(ast.root) if isinstance(n, Group) and n.kind == "capture"]
+    captures.sort(key=lambda group: group.span.start)
+    # Where groups have names, Oniguruma does not count those without.
+    if ast.dialect == "oniguruma" and any(group.name for group in captures):
+        captures = [group for group in captures if group.name]
+    return {group.span: group.name or str(number) for number, group in enumerate(captures, 1)}
+
+
+def refers_to(node: PatternNode, name: str) -> bool:
+    return any(isinstance(n, Backreference) and n.name == name and not n.call for n in walk_pattern(node))
+
+
+def either(sets: Sequence[CodeSet | None]) -> CodeSet | None:
+    """The union; None if any is None."""
+    known = [code_set for code_set in sets if code_set is not None]
+    return None if len(known) < len(sets) else CodeSet.of(r for code_set in known for r in code_set.ranges)
+
+
 def literal_run(node: PatternNode) -> list[Literal] | None:
     """The literals of a node that is only a string of them, else None."""
     match node:
@@ -282,7 +386,7 @@ def matches_empty(node: Node) -> bool:
     match node:
         case Chars():
             return False
-        case Next():
+        case Next() | Look():
             return True
         case Seq():
             return all(matches_empty(item) for item in node.items)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from gigatok_compile.errors import CompileError
 from gigatok_compile.ir.pattern import PatternAst
-from gigatok_compile.ir.tags import Alt, Chars, Next, Node, Range, Repeat, Seq, Span, Tag, TagProgram, walk
+from gigatok_compile.ir.tags import Alt, Chars, Look, Next, Node, Range, Repeat, Seq, Span, Tag, TagProgram, walk
 from gigatok_compile.pattern.codeset import CodeSet
 from gigatok_compile.pattern.desugar import Desugar, sequence
 from gigatok_compile.pattern.names import tag_names
@@ -78,5 +78,5 @@ def _renumber(node: Node, tags_of: dict[int, frozenset[int]]) -> Node:
             return replace(node, items=tuple(_renumber(item, tags_of) for item in node.items))
         case Alt():
             return replace(node, options=tuple(_renumber(option, tags_of) for option in node.options))
-        case Repeat():
+        case Repeat() | Look():
             return replace(node, item=_renumber(node.item, tags_of))
