@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import functools
 import json
+import lzma
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from gigatok_compile.definition.fields import Fields
+from gigatok_compile.definition.pre_tokenizer import read_steps
 from gigatok_compile.definition_data import expanded_pattern
 from gigatok_compile.errors import CompileError, DefinitionError
 from gigatok_compile.grammars import examples
@@ -187,6 +191,57 @@ def test_which_grammars_are_one_function(first: str, second: str, differs: str |
         assert examples.pieces_of(one, texts) == examples.pieces_of(other, texts)
     else:
         assert examples.pieces_of(one, [differs]) != examples.pieces_of(other, [differs])
+
+
+# Models whose own files (or files built by hand from what is published) are at hand.
+MODELS = [
+    ("gpt4-hf", "gpt35turbo"),
+    ("gpt4-hf", "olmo2_dolma2"),
+    ("gpt4o-hf", "gpt4o"),
+    ("open-clip", "clip"),
+    ("starcoder", "starcoder2"),
+    ("starcoder", "refact"),
+    ("starcoder", "command_r"),
+    ("deepseek-coder", "deepseek_coder"),
+    ("gemma2", "gemma3"),
+    ("none", "gemma1"),
+    ("none", "llama2"),
+    ("none", "mistral_v0_1_hf"),
+    ("none", "moonshine"),
+    ("t5", "t5_base"),
+    ("t5", "pegasus"),
+    ("metaspace", "xlm_roberta"),
+    ("bert", "bert_base_uncased"),
+    ("bert", "minilm_l6_v2"),
+    ("gpt2", "gpt2"),
+    ("gpt2", "mpt"),
+    ("gpt2", "claude"),
+    ("llama3", "llama3"),
+    ("qwen", "qwen3"),
+    ("qwen3.6", "qwen35_regex"),
+    ("o200k", "gpt_oss"),
+    ("deepseek-v3", "deepseek_v3"),
+    ("deepseek-v3", "deepseek_v4"),
+]
+
+
+@pytest.mark.parametrize(("name", "model"), MODELS)
+def test_grammars_are_what_models_have(name: str, model: str, shared: Any) -> None:
+    data = lzma.decompress((shared.root / "models" / model / "tokenizer.json.xz").read_bytes())
+    field = json.loads(data)["pre_tokenizer"]
+    theirs = () if field is None else read_steps(Fields(field, "pre_tokenizer"))
+    grammar = load_grammar(name)
+    if grammar.patterns:
+        splits = [step for step in theirs if isinstance(step, SplitStep)]
+        assert [(step.pattern, step.behavior, step.invert, step.is_regex) for step in splits] == [
+            (pattern, "Isolated", False, True) for pattern in grammar.patterns
+        ]
+    else:
+        assert [replace(step, where="") for step in theirs] == [replace(step, where="") for step in grammar.steps]
+
+
+def test_the_pattern_of_tekken_is_in_its_file(shared: Any) -> None:
+    assert json.loads(shared.model_bytes("tekken_240911"))["config"]["pattern"] == load_grammar("tekken").pattern
 
 
 def test_steps_name_the_field_they_come_from() -> None:
