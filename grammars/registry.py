@@ -34,7 +34,7 @@ class Example:
 class Grammar:
     """A pre-tokenizer by name.
 
-    rows: of the list of known pre-tokenizers (docs name them by these).
+    rows: its numbers in the list of known pre-tokenizers, "1" to "41" and variants such as "4b".
     dialect: how the patterns are read, "fancy" (tiktoken) or "oniguruma" (tokenizer.json).
     patterns: applied in order, each to the pieces that the one before left; nearly always just one. Empty for a
         grammar that is given as the `pre_tokenizer` of a tokenizer.json.
