@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 import gigatok_compile
-from gigatok_compile.ir.definition import ByteLevelStep, PreTokenizerStep, TokenizerDefinition
+from gigatok_compile.ir.definition import ByteLevelStep, MetaspaceStep, PreTokenizerStep, TokenizerDefinition
 from gigatok_compile.unicode.tables import UNICODE_VERSION, property_ranges
 from gigatok_runtime.manifest import FORMAT, AddedTokenEntry, Manifest
 
@@ -93,7 +93,7 @@ def manifest_text(manifest: Manifest) -> str:
 def _step_entry(step: PreTokenizerStep) -> dict[str, Any]:
     if isinstance(step, ByteLevelStep):
         return {"kind": "ByteLevel", "add_prefix_space": step.add_prefix_space, "where": step.where}
-    return {"kind": "Split", **asdict(step)}
+    return {"kind": "Metaspace" if isinstance(step, MetaspaceStep) else "Split", **asdict(step)}
 
 
 def _word_ranges(definition: TokenizerDefinition) -> list[list[int]]:

@@ -45,7 +45,7 @@ def shortest_texts(program: TagProgram, automaton: BoundaryAutomaton, limit: int
         yield from map("".join, product(letters, repeat=size))
 
 
-@pytest.mark.parametrize("name", grammar_names())
+@pytest.mark.parametrize("name", [name for name in grammar_names() if load_grammar(name).patterns])
 def test_all_short_strings_mean_what_the_program_means(name):
     grammar = load_grammar(name)
     for pattern in grammar.patterns:
@@ -155,7 +155,7 @@ def test_covers_everything_is_true_exactly_when_there_can_be_no_gap(pattern, cov
 def test_shipped_grammars_without_gaps_are_known_as_such():
     with_gaps = {name for name in grammar_names() for p in load_grammar(name).patterns
                  if not determinise(program_of(p, load_grammar(name).dialect)).covers_everything}  # fmt: skip
-    assert with_gaps == {"bloom", "non-whitespace", "clip", "word", "deepseek-v3"}
+    assert with_gaps == {"bloom", "poro", "non-whitespace", "deepseek-v3"}
 
 
 def test_a_gap_is_one_piece_up_to_the_next_match():

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import tokenizers
 from gigatok_compile.definition import read_definition
-from gigatok_compile.definition.pre_tokenizer import GPT2_PATTERN, NUMERIC
+from gigatok_compile.definition.cutting_steps import GPT2_PATTERN, NUMERIC
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import (
     AddedToken,
@@ -186,7 +186,12 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"pre_tokenizer": None}, "pre_tokenizer", "no pre-tokenizer"),
     ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": []}}, "pre_tokenizer", "no ByteLevel step"),
     ({"pre_tokenizer": SPLIT}, "pre_tokenizer", "no ByteLevel step"),
-    ({"pre_tokenizer": {"type": "Whitespace"}}, "pre_tokenizer", "the pre-tokenizer Whitespace is not compiled"),
+    ({"pre_tokenizer": {"type": "Whitespace"}}, "pre_tokenizer", "no ByteLevel step"),
+    (
+        {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Metaspace", "replacement": "_"}, MAP]}},
+        "pre_tokenizer.pretokenizers[0]",
+        "Metaspace is not compiled before ByteLevel",
+    ),
     (
         {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [MAP, SPLIT]}},
         "pre_tokenizer.pretokenizers[1]",
@@ -275,10 +280,17 @@ def test_pre_tokenizer_steps_are_flat(read: Any) -> None:
     steps = read({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [inner, literal, digits, MAP]}}).pre_tokenizer
     at = "pre_tokenizer.pretokenizers"
     assert steps == (
-        SplitStep(r"\s+", "oniguruma", f"{at}[0].pretokenizers[0].pattern.Regex", "Removed", invert=True),
-        SplitStep(NUMERIC, "oniguruma", f"{at}[0].pretokenizers[1].individual_digits"),
-        SplitStep("a.b", "oniguruma", f"{at}[1].pattern.String", "MergedWithNext", is_regex=False),
-        SplitStep(NUMERIC + "+", "oniguruma", f"{at}[2].individual_digits"),
+        SplitStep(r"\s+", "oniguruma", f"{at}[0].pretokenizers[0].pattern.Regex", "Removed", True, True, "Split"),
+        SplitStep(
+            NUMERIC,
+            "oniguruma",
+            f"{at}[0].pretokenizers[1].individual_digits",
+            component="Digits(individual_digits=true)",
+        ),
+        SplitStep("a.b", "oniguruma", f"{at}[1].pattern.String", "MergedWithNext", False, False, "Split"),
+        SplitStep(
+            NUMERIC + "+", "oniguruma", f"{at}[2].individual_digits", component="Digits(individual_digits=false)"
+        ),
         ByteLevelStep(False, f"{at}[3]"),
     )
 
@@ -287,7 +299,7 @@ def test_the_prefix_space_comes_before_the_pattern(read: Any, reference: Any) ->
     changes = {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}}
     assert read(changes).pre_tokenizer == (
         ByteLevelStep(True, "pre_tokenizer"),
-        SplitStep(GPT2_PATTERN, "oniguruma", "pre_tokenizer.use_regex"),
+        SplitStep(GPT2_PATTERN, "oniguruma", "pre_tokenizer.use_regex", component="ByteLevel(use_regex=true)"),
     )
     pieces = reference(changes).pre_tokenizer.pre_tokenize_str("'ve")
     assert [piece for piece, _ in pieces] == ["Ġ'", "ve"]  # cut first, the prefix would give "Ġ've"

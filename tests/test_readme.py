@@ -26,7 +26,7 @@ from gigatok_compile import driver
 from gigatok_compile.automaton.interpret import tags_of_text
 from gigatok_compile.bitstream.bimachine import _right_automaton
 from gigatok_compile.bitstream.interpret import piece_starts
-from gigatok_compile.definition.pre_tokenizer import GPT2_PATTERN
+from gigatok_compile.definition.cutting_steps import GPT2_PATTERN
 from gigatok_compile.definition.read import read_definition
 from gigatok_compile.grammars.registry import load_grammar
 from gigatok_compile.ir.bits import Behind, Symbol

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from gigatok_compile.definition.alphabet import missing_bytes
 from gigatok_compile.definition.bpe_model import MAX_ID
+from gigatok_compile.definition.cutting_steps import check_user_pattern
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import (
     AddedToken,
@@ -60,6 +61,7 @@ def read_rank_file(data: bytes, grammar: Grammar, *, name: str, sha256: str) -> 
     if grammar.dialect not in ("fancy", "oniguruma"):
         raise DefinitionError(f"the grammar's dialect {grammar.dialect!r} is not fancy or oniguruma")
     dialect = cast(Dialect, grammar.dialect)
+    check_user_pattern(grammar.pattern, dialect, "grammar.pattern")
     merges, merge_ranks = all_splits(ranks)
     return TokenizerDefinition(
         name=name,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 Dialect = Literal["oniguruma", "fancy"]
 Behavior = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
+PrependScheme = Literal["first", "never", "always"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,9 @@ class NormalizerStep:
 class SplitStep:
     """Cut every piece at the matches of a pattern.
 
-    `is_regex` False means `pattern` is literal text. `grammar` names the named grammar it came from, if any.
+    `is_regex` False means `pattern` is literal text. A pattern that is not the user's may name sets of components,
+    `\\p{hf:numeric}`. `component` is what the file says in its place, for messages: "Digits(individual_digits=true)";
+    "" for a named grammar.
     """
 
     pattern: str
@@ -34,6 +37,22 @@ class SplitStep:
     behavior: Behavior = "Isolated"
     invert: bool = False
     is_regex: bool = True
+    component: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MetaspaceStep:
+    """In every piece: spaces become `replacement`, which is also put before a piece that does not begin with it.
+
+    prepend_scheme: "always", "never", or "first": only before a piece that begins where the original text does.
+    split: a cut in front of every mark, which stands as a SplitStep before this step already. So every piece but the first
+        of those that were one begins with a mark, and prepending piece by piece does what prepending before the cut did.
+    """
+
+    replacement: str  # one character
+    prepend_scheme: PrependScheme
+    split: bool
+    where: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +66,7 @@ class ByteLevelStep:
     where: str
 
 
-PreTokenizerStep = SplitStep | ByteLevelStep
+PreTokenizerStep = SplitStep | MetaspaceStep | ByteLevelStep
 
 
 @dataclass(frozen=True, slots=True)

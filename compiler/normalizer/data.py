@@ -19,13 +19,15 @@ class NfcData:
     decompositions: code point -> its full canonical decomposition.
     classes: code point -> rank of its combining class (1 is the lowest class; starters are absent). Ranks order marks as
         classes do; the classes' own numbers cannot be observed and are not needed.
-    compositions: (first, second) -> the character they compose to.
+    compositions: (first, second) -> the character they compose to, in NFC and NFKC.
+    compatibility: code point -> its full compatibility decomposition, for those where NFKD is not NFD.
     """
 
     source: str
     decompositions: dict[int, tuple[int, ...]]
     classes: dict[int, int]
     compositions: dict[tuple[int, int], int]
+    compatibility: dict[int, tuple[int, ...]]
 
 
 @lru_cache(maxsize=1)
@@ -33,9 +35,10 @@ def load_nfc_data() -> NfcData:
     """`nfc.json`, checked for the properties that templates/normalize.h counts on."""
     text = (files("gigatok_compile.unicode") / "nfc.json").read_text(encoding="ascii")
     stored: dict[str, Any] = json.loads(text)
-    decompositions = {
-        int(key, 16): tuple(int(part, 16) for part in value.split()) for key, value in stored["decompositions"].items()
-    }
+    decompositions, compatibility = (
+        {int(key, 16): tuple(int(part, 16) for part in value.split()) for key, value in stored[field].items()}
+        for field in ("decompositions", "compatibility")
+    )
     classes: dict[int, int] = {}
     for rank, ranges in enumerate(stored["classes"], start=1):
         for item in ranges.split():
@@ -46,7 +49,7 @@ def load_nfc_data() -> NfcData:
         first, second, composed = (int(part, 16) for part in item.split())
         compositions[first, second] = composed
     _check(decompositions, classes, compositions)
-    return NfcData(stored["source"], decompositions, classes, compositions)
+    return NfcData(stored["source"], decompositions, classes, compositions, compatibility)
 
 
 def _check(

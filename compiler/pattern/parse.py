@@ -31,6 +31,7 @@ from gigatok_compile.ir.pattern import (
 )
 from gigatok_compile.ir.tags import Span
 from gigatok_compile.pattern.parse_class import build_class
+from gigatok_compile.unicode.components import named_ranges
 from gigatok_compile.unicode.tables import property_ranges
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
@@ -42,11 +43,13 @@ MAX_REPEAT = 100_000
 MAX_DEPTH = 50  # of nested groups; keeps every recursive pass far from Python's limit
 
 
-def parse_pattern(text: str, dialect: str, where: str | None = None) -> PatternAst:
+def parse_pattern(text: str, dialect: str, where: str | None = None, *, components: bool = True) -> PatternAst:
     """Parse `text` as a pattern of `dialect` ("oniguruma" or "fancy").
 
     Args:
         where: field path for messages.
+        components: `\\p{hf:..}` names a set of a component (`gigatok_compile.unicode.components`). So it does in patterns
+            that we write; in a user's pattern it is an unknown property, which the reader checks with False.
 
     Raises:
         PatternError: with the offset, when the engine would refuse the pattern or we do not know the construct.
@@ -59,7 +62,7 @@ def parse_pattern(text: str, dialect: str, where: str | None = None) -> PatternA
         raise _syntax_error(error, text, where) from None
     body = tree.children[0]
     assert isinstance(body, Tree)
-    root = Builder(text, dialect, where).alternation(body)
+    root = Builder(text, dialect, where, components).alternation(body)
     ast = PatternAst(text, dialect, root)
     _check_references(ast, where)
     return ast
@@ -89,10 +92,11 @@ def span_of(tree: Tree[Token] | Token) -> Span:
 class Builder:
     """Builds the nodes of one pattern out of its parse tree."""
 
-    def __init__(self, text: str, dialect: str, where: str | None) -> None:
+    def __init__(self, text: str, dialect: str, where: str | None, components: bool) -> None:
         self.text = text
         self.dialect = dialect
         self.where = where
+        self.ranges_of = named_ranges if components else property_ranges
         self.group_count = _count_captures(text)
         self.depth = 0
         self.flags_leak = False  # directly inside a group that does not end an inline flag
@@ -260,7 +264,7 @@ class Builder:
         if name.startswith("^"):
             name, negated = name[1:], not negated
         try:
-            property_ranges(name, self.dialect)
+            self.ranges_of(name, self.dialect)
         except KeyError:
             raise self.error(
                 f"unknown property {name!r}", span, hint="general categories, scripts and binary properties are known"

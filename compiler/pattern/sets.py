@@ -18,6 +18,7 @@ from gigatok_compile.ir.pattern import (
     Shorthand,
 )
 from gigatok_compile.pattern.codeset import CodeSet
+from gigatok_compile.unicode.components import named_ranges
 from gigatok_compile.unicode.names import loose
 from gigatok_compile.unicode.tables import property_ranges
 
@@ -102,4 +103,4 @@ def _named_set(node: Shorthand | Property | Posix, dialect: str, in_class: bool)
     name = "\\" + node.letter if isinstance(node, Shorthand) else node.name
     if in_class and dialect == "oniguruma" and loose(name) in ("\\w", "word"):
         name = "[:word:]"  # inside a class Oniguruma's \w lacks B2, B3, B9, BC, BD and BE
-    return CodeSet(property_ranges(name, dialect))
+    return CodeSet(named_ranges(name, dialect))

@@ -1,6 +1,7 @@
 """The reference engines as oracles: which characters a pattern matches, and where it splits a text.
 
-Only the table generator and the tests import this; it needs the `test` extra (tokenizers and tiktoken wheels).
+Only the table generators, the tool for grammars' examples and the tests import this; it needs the `test` extra
+(tokenizers and tiktoken wheels).
 "oniguruma" is `tokenizers.pre_tokenizers.Split`, "fancy" is the fancy-regex inside `tiktoken.Encoding`.
 """
 

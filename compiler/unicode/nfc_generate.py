@@ -1,4 +1,4 @@
-"""Write nfc.json: canonical decompositions, combining classes and compositions of the reference engine.
+"""Write nfc.json: decompositions, combining classes and compositions of the reference engine.
 
     python -m gigatok_compile.unicode.nfc_generate            rewrite nfc.json next to this file
     python -m gigatok_compile.unicode.nfc_generate --check    compare only; exit 1 when it differs
@@ -7,6 +7,7 @@ tokenizers 0.23.3 normalizes with the crate unicode-normalization-alignments, wh
 Python we run on (section 2 of the format notes), so everything is recovered from the installed wheel by running it:
 
 - decompositions: NFD of every scalar value. Hangul syllables are left out, they are arithmetic (checked here).
+- compatibility: NFKD of every scalar value for which it is not NFD. NFKC composes it as NFC does (a test checks).
 - combining classes: a mark m is recognised, and ordered among the others, by whether NFD swaps it with a mark of known
   place. Only the *order* of classes can be observed and only the order matters, so classes are numbered 1, 2, ... by rank.
 - compositions: the pairs (X, m) with NFC(X m) one character. Each is the last step of a character that NFC leaves alone.
@@ -31,9 +32,11 @@ def extract() -> dict[str, object]:
 
     nfd = tokenizers.normalizers.NFD().normalize_str
     nfc = tokenizers.normalizers.NFC().normalize_str
+    nfkd = tokenizers.normalizers.NFKD().normalize_str
     scalars = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 
     full = {c: nfd(chr(c)) for c in scalars}
+    compatible = {c: d for c in scalars if (d := nfkd(chr(c))) != full[c]}
     decomposed = {c: d for c, d in full.items() if d != chr(c) and c not in HANGUL}
     for c in HANGUL:
         lead, vowel, tail = (c - 0xAC00) // 588, (c - 0xAC00) % 588 // 28, (c - 0xAC00) % 28
@@ -71,10 +74,15 @@ def extract() -> dict[str, object]:
     return {
         "made_by": "python -m gigatok_compile.unicode.nfc_generate",
         "source": f"tokenizers {tokenizers.__version__} (unicode-normalization-alignments)",
-        "decompositions": {f"{c:04X}": " ".join(f"{ord(x):04X}" for x in d) for c, d in decomposed.items()},
+        "decompositions": _lines(decomposed),
         "classes": [_ranges(members) for members in classes],
         "compositions": [f"{a:04X} {b:04X} {c:04X}" for a, b, c in sorted(compositions)],
+        "compatibility": _lines(compatible),
     }
+
+
+def _lines(decompositions: dict[int, str]) -> dict[str, str]:
+    return {f"{c:04X}": " ".join(f"{ord(x):04X}" for x in d) for c, d in decompositions.items()}
 
 
 def _ranges(members: list[int]) -> str:
