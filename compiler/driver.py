@@ -4,7 +4,8 @@ definition   read_definition            the definition file, defaults filled in,
 pattern      parse_pattern              the pattern's syntax tree
 tags         partition                  the pattern over the coarsest partition of code points
 automaton    determinise                leftmost-first automaton, the ground truth
-bimachine    build_bimachine            the automaton pair that never backtracks
+steps        build_bimachine            each step's automaton pair that never backtracks
+bimachine    compose                    all steps as one such pair
 predicates   derive_predicates          the boundary bit as equations over sets of states
 bits         lower_predicates           the bit program
 vocabulary   build_vocabulary_tables    facts and tables of the vocabulary
@@ -32,7 +33,7 @@ from gigatok_compile.explain import explain
 from gigatok_compile.grammars.registry import load_grammar
 from gigatok_compile.ir.definition import SplitStep, TokenizerDefinition
 from gigatok_compile.ir.plan import TableSet
-from gigatok_compile.ir.split import SplitPlan
+from gigatok_compile.ir.split import SplitPlan, StepTier
 from gigatok_compile.manifest import build_manifest
 from gigatok_compile.names import check_name
 from gigatok_compile.normalizer.data import load_nfc_data
@@ -46,7 +47,7 @@ from gigatok_compile.vocabulary.added_tokens import AddedTokenPlan, plan_added_t
 from gigatok_compile.vocabulary.tables import VocabularyFacts, build_vocabulary_tables
 from gigatok_compile.vocabulary.token_lookup import plan_token_lookup
 
-STAGES = ("definition", "pattern", "tags", "automaton", "bimachine", "predicates", "bits", "vocabulary", "tables", "c")
+STAGES = ("definition", "pattern", "tags", "automaton", "steps", "bimachine", "predicates", "bits", "vocabulary", "tables", "c")
 Report = Callable[[str, str], None]
 
 
@@ -160,13 +161,11 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
 
 
 def slow_tiers(split: SplitPlan) -> list[str]:
-    """What keeps steps, or the whole module, from the fastest tier: a person should not find that out by the clock."""
-    found = [
-        f"{step.where} is on the {step.tier} tier: {step.reason}" for step in split.steps if step.tier != "bitstream"
-    ]
-    if split.kernel is None and not any(split.reason in text for text in found):
-        found.append(f"the module runs on the regex tier: {split.reason}")
-    return found
+    """What keeps the module from the fastest tier: a person should not find that out by the clock."""
+    if split.kernel is not None:
+        return [f"the pre-tokenizer is on the automaton tier: {split.kernel.reason}"] if split.kernel.reason else []
+    found = [f"{step.where} is on the {step.tier} tier: {step.reason}" for step in split.steps if step.tier == "regex"]
+    return found or [f"the module runs on the regex tier: {split.reason}"]
 
 
 def write_package_files(package: Path, compilation: Compilation, checked: VerifyReport | None) -> None:
@@ -174,7 +173,7 @@ def write_package_files(package: Path, compilation: Compilation, checked: Verify
     manifest = build_manifest(
         compilation.definition,
         tiers=[
-            {"where": step.where, "pattern": step.pattern, "tier": step.tier, "reason": step.reason}
+            {"where": step.where, "pattern": step.pattern, "tier": compilation.split.tier, "reason": step.reason}
             for step in compilation.split.steps
         ],
         engine="regex" if compilation.tables is None else "native",
@@ -192,8 +191,8 @@ def dump(source: str, stage: str, *, grammar: str | None = None, name: str | Non
     if stage == "pattern":
         steps = [step for step in definition.pre_tokenizer if isinstance(step, SplitStep)]
         return "\n".join(repr(parse_pattern(step.pattern, step.dialect, step.where)) for step in steps)
-    if stage in ("tags", "automaton", "bimachine", "predicates", "bits"):
-        return "\n".join(_dump_kernel(plan_split(definition), stage))
+    if stage in ("tags", "automaton", "steps", "bimachine", "predicates", "bits"):
+        return "\n".join(_dump_split(plan_split(definition), stage))
     compilation = analyse(definition)
     if compilation.tables is None or compilation.split.kernel is None:
         raise DefinitionError(f"there is no stage {stage!r}: {compilation.split.reason}")
@@ -205,21 +204,29 @@ def dump(source: str, stage: str, *, grammar: str | None = None, name: str | Non
     return str(files["boundary.inc.h"])
 
 
-def _dump_kernel(plan: SplitPlan, stage: str) -> list[str]:
-    texts = []
-    for step in plan.steps:
-        kernel = step.kernel
-        if kernel is None:
-            texts.append(f"{step.where}: {step.tier}, {step.reason}")
-        elif stage in ("tags", "automaton"):
-            texts.append(str(getattr(kernel, stage)))
-        elif kernel.machine is None:
-            texts.append(f"{step.where}: {step.tier}, {step.reason}")
-        elif stage == "predicates":
-            texts.append(str(derive_predicates(kernel.machine)))
-        else:
-            texts.append(str(kernel.machine if stage == "bimachine" else kernel.bits))
-    return texts
+def _dump_split(plan: SplitPlan, stage: str) -> list[str]:
+    """Stages of single steps, then those of all steps together."""
+    if stage in ("tags", "automaton", "steps"):
+        return [_dump_step(step, stage) for step in plan.steps]
+    kernel = plan.kernel
+    if kernel is None:
+        return [f"all steps: the regex tier, {plan.reason}"]
+    if stage == "bimachine":
+        return [str(kernel.machine), *(f"  {tag.index:3} {tag.name}" for tag in kernel.alphabet)]
+    if kernel.bits is None:
+        return [f"all steps: the automaton tier, {kernel.reason}"]
+    return [str(derive_predicates(kernel.machine) if stage == "predicates" else kernel.bits)]
+
+
+def _dump_step(step: StepTier, stage: str) -> str:
+    kernel = step.kernel
+    if kernel is None:
+        return f"{step.where}: {step.tier}, {step.reason}"
+    if stage == "tags":
+        return str(kernel.tags)
+    if stage == "automaton":
+        return f"{kernel.look}\n{kernel.automaton}" if kernel.look.state_count > 1 else str(kernel.automaton)
+    return f"{step.where}: {kernel.machine}"
 
 
 def explain_compilation(compilation: Compilation) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from gigatok_compile.ir.definition import TokenizerDefinition
 from gigatok_compile.ir.plan import TableSet
-from gigatok_compile.ir.split import SplitPlan, StepTier
+from gigatok_compile.ir.split import SplitKernel, SplitPlan, StepTier
 from gigatok_compile.vocabulary.added_tokens import AddedTokenPlan
 
 TIERS = {
-    "bitstream": "64 bytes a step",
+    "bitstream": "64 characters a step",
     "automaton": "a table walk, one character a step",
     "regex": "the regex package: complete, slow",
 }
@@ -40,34 +40,45 @@ def explain(
 
 
 def _split_lines(split: SplitPlan) -> Iterator[str]:
-    native = split.kernel is not None
-    if split.kernel is not None:
-        yield f"pre-tokenizer: native, the {split.kernel.tier} tier ({TIERS[split.kernel.tier]})"
+    kernel = split.kernel
+    if kernel is not None:
+        yield f"pre-tokenizer: native, the {kernel.tier} tier ({TIERS[kernel.tier]})"
+        if kernel.reason:
+            yield from _hanging("because ", kernel.reason, "  ")
+        together = f"{len(kernel.steps)} steps together" if len(kernel.steps) > 1 else "the step"
+        yield f"  {together}: {kernel.machine}"
+        if kernel.bits is not None:
+            yield f"  {kernel.bits.operations} operations for 64 characters, {len(kernel.bits.classes)} classes"
+            yield "  hard      0 of all positions: the bit program decides every boundary"
     else:
         yield f"pre-tokenizer: the regex tier ({TIERS['regex']})"
         yield from _hanging("because ", split.reason, "  ")
     for number, step in enumerate(split.steps):
-        yield f"  step {number} ({step.where}): {step.tier if native else _alone(step)}"
+        yield f"  step {number} ({step.where}): {_alone(step, kernel)}"
         yield f"    pattern   {step.pattern!r}"
         yield from (f"    {line}" for line in _step_lines(step))
 
 
 def _step_lines(step: StepTier) -> Iterator[str]:
-    if step.reason:
-        yield from _hanging("why       ", step.reason)
     kernel = step.kernel
     if kernel is None:
+        yield from _hanging("why       ", step.reason)
         return
+    if kernel.step.behavior != "Isolated" or kernel.step.invert:
+        yield f"behavior  {kernel.step.behavior}{', inverted' if kernel.step.invert else ''}"
+    if step.reason:
+        yield from _hanging("why       ", step.reason)
     yield f"tags      {len(kernel.tags.tags)}"
     cover = "matches cover every text" if kernel.automaton.covers_everything else "text between matches is possible"
     yield f"automaton {kernel.automaton.state_count} states, {kernel.automaton.column_count} columns; {cover}"
-    if kernel.machine is not None:
-        yield f"bimachine {kernel.machine.right_count} right states, {kernel.machine.left_count} left states"
-    if kernel.bits is not None:
-        yield "hard      0 of all positions: the bit program decides every boundary"
+    if kernel.look.state_count > 1:
+        yield f"{kernel.look}"
+    yield f"{kernel.machine}"
 
 
-def _alone(step: StepTier) -> str:
+def _alone(step: StepTier, kernel: SplitKernel | None) -> str:
+    if kernel is not None:
+        return f"{kernel.tier}{'' if step.tier == kernel.tier else f', alone {step.tier}'}"
     return "regex" if step.tier == "regex" else f"regex, though alone it would reach {step.tier}"
 
 

@@ -13,9 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gigatok_compile.automaton.determinise import determinise
-from gigatok_compile.automaton.lookahead import build_lookahead
-from gigatok_compile.automaton.nfa import build_nfa
+from gigatok_compile.automaton.determinise import boundary_automaton
 from gigatok_compile.bitstream.bimachine import build_bimachine
 from gigatok_compile.bitstream.compose import compose
 from gigatok_compile.bitstream.lower import lower_predicates
@@ -35,6 +33,9 @@ from gigatok_compile.pattern.partition import coarsest_partition, literal_progra
 
 WHOLE_TEXT = r"[\x{0}-\x{10FFFF}]+"
 """What cuts nothing: the pattern of a definition without a splitting step."""
+
+MAX_STATES = 254
+"""Left states from which equations are derived: beyond, they would be more than a kernel holds, and take minutes to find."""
 
 
 def plan_split(definition: TokenizerDefinition) -> SplitPlan:
@@ -75,9 +76,7 @@ def compile_split(step: SplitStep) -> StepKernel:
         if step.is_regex
         else literal_program(step.pattern)
     )
-    nfa = build_nfa(tags)
-    look = build_lookahead(nfa)
-    automaton = determinise(tags, nfa, look)
+    look, automaton = boundary_automaton(tags)
     machine, alphabet = _reduced(
         build_bimachine(automaton, look, step.behavior, step.invert), [CodeSet.of(tag.ranges) for tag in tags.tags]
     )
@@ -104,6 +103,8 @@ def compose_steps(steps: Sequence[StepKernel]) -> SplitKernel:
 
 def compile_bits(machine: Bimachine, alphabet: Sequence[Tag], pattern: str) -> tuple[BitProgram | None, str]:
     """(the bit program, ""), or (None, what stood in the way)."""
+    if machine.left_count > MAX_STATES:
+        return None, f"the pattern needs {machine.left_count} left states, and a bit program is made of at most {MAX_STATES}"
     try:
         bits = lower_predicates(
             derive_predicates(machine), machine, pattern=pattern, tag_names=[tag.name for tag in alphabet]

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from gigatok_compile.automaton.determinise import determinise
+from gigatok_compile.automaton.determinise import boundary_automaton
 from gigatok_compile.automaton.interpret import split_automaton, split_program, tags_of_text
 from gigatok_compile.errors import Unsupported
 from gigatok_compile.grammars.registry import grammar_names, load_grammar
@@ -27,7 +27,7 @@ def program_of(pattern: str, dialect: str = "oniguruma") -> TagProgram:
 def meaning(pattern: str, dialect: str = "oniguruma") -> tuple[BoundaryAutomaton, list[CodeSet]]:
     """The automaton with columns for tags, and the characters of every column: all that a spelling may not change."""
     program = program_of(pattern, dialect)
-    automaton = determinise(program)
+    automaton = boundary_automaton(program)[1]
     columns = [
         CodeSet.of(r for tag in automaton.tags_of(column) for r in program.tags[tag].ranges)
         for column in range(automaton.column_count)
@@ -50,7 +50,7 @@ def test_all_short_strings_mean_what_the_program_means(name):
     grammar = load_grammar(name)
     for pattern in grammar.patterns:
         program = program_of(pattern, grammar.dialect)
-        automaton = determinise(program)
+        automaton = boundary_automaton(program)[1]
         for text in shortest_texts(program, automaton):
             assert split_automaton(automaton, program, text) == split_program(program, text)
 
@@ -126,7 +126,7 @@ def test_automata_are_minimal():
     """No two states accept and move alike, and no two columns are equal."""
     for name in grammar_names():
         for pattern in load_grammar(name).patterns:
-            automaton = determinise(program_of(pattern, load_grammar(name).dialect))
+            automaton = boundary_automaton(program_of(pattern, load_grammar(name).dialect))[1]
             rows = np.concatenate([automaton.moves, automaton.accepts], axis=1)
             assert len(np.unique(rows, axis=0)) == automaton.state_count
             columns = np.concatenate([automaton.moves, automaton.accepts])[:, :-1]
@@ -146,7 +146,7 @@ def test_automata_are_minimal():
 )  # fmt: skip
 def test_covers_everything_is_true_exactly_when_there_can_be_no_gap(pattern, covers):
     program = program_of(pattern)
-    automaton = determinise(program)
+    automaton = boundary_automaton(program)[1]
     assert automaton.covers_everything == covers
     gap = any(not ok for text in shortest_texts(program, automaton, 700) for _, _, ok in split_program(program, text))
     assert gap != covers
@@ -154,20 +154,20 @@ def test_covers_everything_is_true_exactly_when_there_can_be_no_gap(pattern, cov
 
 def test_shipped_grammars_without_gaps_are_known_as_such():
     with_gaps = {name for name in grammar_names() for p in load_grammar(name).patterns
-                 if not determinise(program_of(p, load_grammar(name).dialect)).covers_everything}  # fmt: skip
+                 if not boundary_automaton(program_of(p, load_grammar(name).dialect))[1].covers_everything}  # fmt: skip
     assert with_gaps == {"bloom", "poro", "non-whitespace", "deepseek-v3"}
 
 
 def test_a_gap_is_one_piece_up_to_the_next_match():
     program = program_of(r"\p{N}{1,3}")
-    assert split_automaton(determinise(program), program, "ab 1234c") == [
+    assert split_automaton(boundary_automaton(program)[1], program, "ab 1234c") == [
         (0, 3, False), (3, 6, True), (6, 7, True), (7, 8, False),
     ]  # fmt: skip
 
 
 def test_a_literal_program_finds_its_text():
     program = literal_program("aab")
-    automaton = determinise(program)
+    automaton = boundary_automaton(program)[1]
     assert split_automaton(automaton, program, "aaab.aab") == [(0, 1, False), (1, 4, True), (4, 5, False), (5, 8, True)]
     assert split_program(program, "aaab.aab") == split_automaton(automaton, program, "aaab.aab")
 
@@ -184,7 +184,7 @@ def test_a_literal_program_splits_as_str_find(needle, text):
         expected.append((at, at + len(needle), True))
         position = at + len(needle)
     expected += [(position, len(text), False)] if position < len(text) else []
-    assert split_automaton(determinise(program), program, text) == expected
+    assert split_automaton(boundary_automaton(program)[1], program, text) == expected
 
 
 ATOMS = ["a", "b", "[ab]", "[^a]", "ab", "(?!b)", "(?=a)", "$", "c"]
@@ -212,22 +212,22 @@ def test_random_patterns_mean_what_their_program_means(data):
         program = program_of(text_pattern, "fancy")
     except Unsupported:
         return
-    automaton = determinise(program)
+    automaton = boundary_automaton(program)[1]
     for text in map("".join, product("abc", repeat=5)):
         assert split_automaton(automaton, program, text) == split_program(program, text), text_pattern
 
 
 def test_too_many_states_are_refused():
     with pytest.raises(Unsupported, match="states"):
-        determinise(program_of("(?:a|b)*a(?:a|b){15}"))
+        boundary_automaton(program_of("(?:a|b)*a(?:a|b){15}"))
     with pytest.raises(Unsupported, match="nodes"):
-        determinise(program_of("a{5000}"))
+        boundary_automaton(program_of("a{5000}"))
 
 
 def test_automata_are_frozen_printable_and_hashable():
-    automaton = determinise(program_of(r"\p{N}{1,3}"))
+    automaton = boundary_automaton(program_of(r"\p{N}{1,3}"))[1]
     assert "4 states" not in str(automaton) and "5 states, 2 columns" in str(automaton)
-    assert hash(automaton) == hash(determinise(program_of(r"\p{N}{1,3}")))
+    assert hash(automaton) == hash(boundary_automaton(program_of(r"\p{N}{1,3}"))[1])
     with pytest.raises(FrozenInstanceError):
         automaton.start = 3  # type: ignore[misc]
     with pytest.raises(ValueError, match="read-only"):

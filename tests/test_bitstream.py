@@ -21,8 +21,8 @@ from gigatok_compile.grammars.registry import load_grammar
 from gigatok_compile.ir.bimachine import START, Bimachine
 from gigatok_compile.ir.bits import And, BitProgram, Cycle, Link, Not, Or, Plain, Run
 from gigatok_compile.ir.definition import SplitStep
-from gigatok_compile.ir.split import SplitKernel
-from gigatok_compile.split_plan import compile_split
+from gigatok_compile.ir.split import StepKernel
+from gigatok_compile.split_plan import compile_split, compose_steps
 from gigatok_compile.verify.texts import de_bruijn
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -58,36 +58,33 @@ SAME_MEANING = [{"gpt2", "r50k"}, {"llama3", "olmo2"}, {"digits in pairs", "nano
 
 
 @functools.cache
-def kernel_of(pattern: str, dialect: str = "oniguruma") -> SplitKernel:
+def kernel_of(pattern: str, dialect: str = "oniguruma") -> StepKernel:
     return compile_split(SplitStep(pattern, dialect, "test"))  # type: ignore[arg-type]
 
 
-def bits_of(kernel: SplitKernel) -> BitProgram:
+def bits_of(kernel: StepKernel) -> BitProgram:
     assert kernel.bits is not None
     return kernel.bits
 
 
-def machine_of(kernel: SplitKernel) -> Bimachine:
-    assert kernel.machine is not None
+def machine_of(kernel: StepKernel) -> Bimachine:
     return kernel.machine
 
 
-def letters_of(kernel: SplitKernel) -> list[str]:
+def letters_of(kernel: StepKernel) -> list[str]:
     """One character of every column."""
-    return [
-        chr(kernel.tags.tags[kernel.automaton.tags_of(column)[0]].ranges[0][0])
-        for column in range(kernel.automaton.column_count)
-    ]
+    return [chr(tag.ranges[0][0]) for tag in kernel.alphabet]
 
 
-def text_of(kernel: SplitKernel, columns: Sequence[int]) -> str:
+def text_of(kernel: StepKernel, columns: Sequence[int]) -> str:
     letters = letters_of(kernel)
     return "".join(letters[column] for column in columns)
 
 
-def oracle_starts(kernel: SplitKernel, columns: Sequence[int]) -> list[int]:
+def oracle_starts(kernel: StepKernel, columns: Sequence[int]) -> list[int]:
     """By the automaton, a match at a time."""
-    return [start for start, _, _ in split_automaton(kernel.automaton, kernel.tags, text_of(kernel, columns))]
+    text = text_of(kernel, columns)
+    return [start for start, _, _ in split_automaton(kernel.automaton, kernel.tags, text, kernel.look)]
 
 
 def machine_starts(machine: Bimachine, columns: Sequence[int]) -> list[int]:
@@ -200,21 +197,24 @@ def test_patterns_fit_the_kernel(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-def test_no_text_has_a_gap_exactly_where_the_program_says_so(name: str) -> None:
+def test_text_between_matches_can_be_removed_exactly_where_there_is_any(name: str) -> None:
     kernel = kernel_of(*PATTERNS[name])
+    pattern, dialect = PATTERNS[name]
+    removing = compile_split(SplitStep(pattern, dialect, "test", "Removed", invert=True))  # type: ignore[arg-type]
     gaps = any(
         not match
-        for columns in all_strings(kernel.automaton.column_count, 700)
+        for columns in all_strings(len(kernel.alphabet), 700)
         for _, _, match in split_program(kernel.tags, text_of(kernel, columns))
     )
-    assert bits_of(kernel).covers == machine_of(kernel).covers == (not gaps)
+    assert removing.machine.removes == (bits_of(removing).stops is not None) == gaps
+    assert not kernel.machine.removes
 
 
 @pytest.mark.parametrize("pattern", [r"\p{N}{1,2}", "a{2}", "a{2,}?", r"(?:ab?){2}|.|\n", "aa|a$", "(?:a|bb){1,2}"])
 def test_counting_to_two(pattern: str) -> None:
     """The smallest patterns in which a stream is carried on by its own opposite."""
     kernel = kernel_of(pattern)
-    for columns in all_strings(kernel.automaton.column_count, 600):
+    for columns in all_strings(len(kernel.alphabet), 600):
         expected = oracle_starts(kernel, columns)
         assert machine_starts(machine_of(kernel), columns) == expected == piece_starts(bits_of(kernel), columns)
 
@@ -266,7 +266,7 @@ def test_random_patterns(middle: str, last: str, otherwise: str) -> None:
 # ------------------------------------------------------------------ nothing but the meaning shows
 
 
-def rendered(kernel: SplitKernel) -> str:
+def rendered(kernel: StepKernel) -> str:
     """The kernel's C, without the comment that quotes the pattern."""
     lines = render_boundary(bits_of(kernel)).splitlines()
     assert sum("pattern  " in line for line in lines) == 1
@@ -275,7 +275,7 @@ def rendered(kernel: SplitKernel) -> str:
 
 @functools.cache
 def table_values(pattern: str, dialect: str) -> dict[str, object]:
-    tables = kernel_tables(kernel_of(pattern, dialect))
+    tables = kernel_tables(compose_steps([kernel_of(pattern, dialect)]))
     arrays = {table.name: (table.data.dtype.str, table.data.shape, table.data.tobytes()) for table in tables.tables}
     return {**arrays, **tables.constants}
 
@@ -422,8 +422,8 @@ def altered(bits: BitProgram) -> list[tuple[str, BitProgram]]:
 def test_an_altered_program_is_caught(name: str) -> None:
     """By the short strings and windows that the tests above compare on."""
     kernel = kernel_of(*PATTERNS[name])
-    strings: list[Sequence[int]] = [*all_strings(kernel.automaton.column_count, 150)[1:]]
-    strings += all_windows(kernel.automaton.column_count)
+    strings: list[Sequence[int]] = [*all_strings(len(kernel.alphabet), 150)[1:]]
+    strings += all_windows(len(kernel.alphabet))
     expected = [oracle_starts(kernel, columns) for columns in strings]
     programs = altered(bits_of(kernel))
     unnoticed = [

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from gigatok_compile.automaton.nfa import Accept, Ahead, Choose, Consume, Nfa, Test
+from gigatok_compile.automaton.lookahead import build_lookahead
+from gigatok_compile.automaton.nfa import Accept, Ahead, Choose, Consume, Nfa, Test, build_nfa
 from gigatok_compile.errors import Unsupported
 from gigatok_compile.ir.automaton import DEAD, BoundaryAutomaton
 from gigatok_compile.ir.lookahead import LookAhead
@@ -24,6 +25,17 @@ from gigatok_compile.ir.tags import TagProgram
 MAX_STATES = 16_384
 
 Threads = tuple[int, ...]
+
+
+def boundary_automaton(program: TagProgram) -> tuple[LookAhead, BoundaryAutomaton]:
+    """What `program` looks ahead at, and its automaton over symbols that hold the answer.
+
+    Raises:
+        Unsupported: too many states, or counted repeats that expand too far.
+    """
+    nfa = build_nfa(program)
+    look = build_lookahead(nfa)
+    return look, determinise(program, nfa, look)
 
 
 def determinise(program: TagProgram, nfa: Nfa, look: LookAhead) -> BoundaryAutomaton:

@@ -133,7 +133,7 @@ def _sequence_ends(items: Sequence[Node], tags: Sequence[int], start: int, end_t
     if not items:
         yield start
         return
-    for middle in _ends(items[0], tags, start, end_tag):
+    for middle in dict.fromkeys(_ends(items[0], tags, start, end_tag)):  # what failed once fails again
         yield from _sequence_ends(items[1:], tags, middle, end_tag)
 
 
@@ -141,7 +141,7 @@ def _repeat_ends(node: Repeat, done: int, tags: Sequence[int], start: int, end_t
     if done >= node.low and not node.greedy:
         yield start
     if node.high is None or done < node.high:
-        for middle in _ends(node.item, tags, start, end_tag):
+        for middle in dict.fromkeys(_ends(node.item, tags, start, end_tag)):
             yield from _repeat_ends(node, done + 1, tags, middle, end_tag)
     if done >= node.low and node.greedy:
         yield start

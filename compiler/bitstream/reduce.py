@@ -30,7 +30,9 @@ def reduce_bimachine(machine: Bimachine) -> tuple[Bimachine, tuple[int, ...]]:
     size = 0
     while size != targets.size:
         size = targets.size
-        classes = _refine(kept, lambda c, t=targets, u=cuts: _moves(c, t, u).reshape(len(c), -1))  # type: ignore[misc]
+        symbols = _first(_numbers(_moves(np.arange(len(kept)), targets, cuts).reshape(len(kept), -1).T))
+        to, cut_to = (a.reshape(len(kept), -1)[:, symbols] for a in (targets, cuts))
+        classes = _refine(kept, lambda c, t=to, u=cut_to: _moves(c, t, u))  # type: ignore[misc]
         first = _first(classes)
         targets, cuts, kept = np.where(targets < 0, -1, classes[targets])[first], cuts[first], kept[first]
 
@@ -63,11 +65,8 @@ def _moves(classes: Array, targets: Array, cuts: Array) -> Array:
 
 def _numbers(rows: Array) -> Array:
     """A number for each row, equal rows the same, in the order in which they first occur."""
-    _, first, inverse = np.unique(np.ascontiguousarray(rows), axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return rank[inverse.reshape(-1)]
+    known: dict[bytes, int] = {}
+    return np.array([known.setdefault(row.tobytes(), len(known)) for row in np.ascontiguousarray(rows)], dtype=np.int64)
 
 
 def _refine(classes: Array, signature) -> Array:  # type: ignore[no-untyped-def]

@@ -70,3 +70,8 @@ class SplitPlan:
     steps: tuple[StepTier, ...]
     kernel: SplitKernel | None
     reason: str = ""
+
+    @property
+    def tier(self) -> str:
+        """What runs the module's pre-tokenizer."""
+        return "regex" if self.kernel is None else self.kernel.tier
