@@ -47,7 +47,19 @@ from gigatok_compile.vocabulary.added_tokens import AddedTokenPlan, plan_added_t
 from gigatok_compile.vocabulary.tables import VocabularyFacts, build_vocabulary_tables
 from gigatok_compile.vocabulary.token_lookup import plan_token_lookup
 
-STAGES = ("definition", "pattern", "tags", "automaton", "steps", "bimachine", "predicates", "bits", "vocabulary", "tables", "c")
+STAGES = (
+    "definition",
+    "pattern",
+    "tags",
+    "automaton",
+    "steps",
+    "bimachine",
+    "predicates",
+    "bits",
+    "vocabulary",
+    "tables",
+    "c",
+)
 Report = Callable[[str, str], None]
 
 

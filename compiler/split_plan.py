@@ -104,7 +104,10 @@ def compose_steps(steps: Sequence[StepKernel]) -> SplitKernel:
 def compile_bits(machine: Bimachine, alphabet: Sequence[Tag], pattern: str) -> tuple[BitProgram | None, str]:
     """(the bit program, ""), or (None, what stood in the way)."""
     if machine.left_count > MAX_STATES:
-        return None, f"the pattern needs {machine.left_count} left states, and a bit program is made of at most {MAX_STATES}"
+        return (
+            None,
+            f"the pattern needs {machine.left_count} left states, and a bit program is made of at most {MAX_STATES}",
+        )
     try:
         bits = lower_predicates(
             derive_predicates(machine), machine, pattern=pattern, tag_names=[tag.name for tag in alphabet]

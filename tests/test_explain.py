@@ -38,7 +38,7 @@ def told(toy_definition: Any, tmp_path: Any) -> Any:
 
 def test_a_native_step(told: Any) -> None:
     text = told(r" ?\p{L}+|\P{L}")
-    assert "pre-tokenizer: native, the bitstream tier (64 bytes a step)" in text
+    assert "pre-tokenizer: native, the bitstream tier (64 characters a step)" in text
     assert "step 0 (pre_tokenizer.pretokenizers[0].pattern.Regex): bitstream" in text
     assert "matches cover every text" in text
     assert "tags      3" in text
@@ -51,7 +51,7 @@ def test_a_native_step(told: Any) -> None:
 
 
 def test_the_regex_tier_says_which_construct_and_where(told: Any) -> None:
-    text = told(r"(a)\1|b")
+    text = told(r"(\w)\1|b")
     assert "pre-tokenizer: the regex tier" in text
     lines = text.splitlines()
     carets = [i for i, line in enumerate(lines) if line.strip().startswith("^")]

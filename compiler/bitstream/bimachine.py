@@ -52,7 +52,9 @@ def build_bimachine(
     for tag, row in enumerate(right):
         for after, before in enumerate(row):
             sources.setdefault(before, []).append((tag, after))
-    column_of = {(tag, label): automaton.columns[s] for tag, row in enumerate(look.symbols) for label, s in enumerate(row)}
+    column_of = {
+        (tag, label): automaton.columns[s] for tag, row in enumerate(look.symbols) for label, s in enumerate(row)
+    }
 
     numbers: dict[int, int] = {}  # automaton state -> left state
     states = [DEAD, DEAD]  # left state -> automaton state

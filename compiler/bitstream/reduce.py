@@ -45,9 +45,7 @@ def reduce_bimachine(machine: Bimachine) -> tuple[Bimachine, tuple[int, ...]]:
         classes = _numbers(np.concatenate([whole, right], axis=1))
         first = _first(classes)
         targets, cuts, right, tag_of = targets[:, first], cuts[:, first], right[first], classes[tag_of]
-    left = {
-        (q, t, r): (int(targets[q, t, r]), bool(cuts[q, t, r])) for q, t, r in np.argwhere(targets >= 0).tolist()
-    }
+    left = {(q, t, r): (int(targets[q, t, r]), bool(cuts[q, t, r])) for q, t, r in np.argwhere(targets >= 0).tolist()}
     reduced = Bimachine(
         right.shape[0],
         tuple(map(tuple, right.tolist())),
