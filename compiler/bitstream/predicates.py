@@ -143,6 +143,7 @@ class _Derivation:
             self.image[tag] |= 1 << target
         self.left_sets: list[int] = []
         self.right_sets: list[int] = []
+        self.symbol_sets: list[frozenset[tuple[int, int]]] = []
 
     def run(self) -> Predicates:
         kept = self.machine.kept
@@ -203,13 +204,36 @@ class _Derivation:
         for group in sorted(groups, key=lambda g: (_kind(g) == 2, min(g.symbols))):
             if group.want == 0:
                 continue
-            contexts = self.contexts(group.symbols)
             if group.want == group.valid:
-                terms.append(Term(contexts, ALWAYS))
+                symbols = self.symbol_set(frozenset(group.symbols), frozenset(group.symbols))
+                terms.append(Term(self.contexts(symbols), ALWAYS))
             else:
                 before, negate = self.left_predicate(group.valid, group.want)
-                terms.append(Term(contexts, before, negate))
+                states = ~self.left_sets[before] if negate else self.left_sets[before]
+                allowed = frozenset(s for s, want in wants.items() if states & self.valid[s] & ~want == 0)
+                needed = frozenset(s for s in group.symbols if wants[s])
+                terms.append(Term(self.contexts(self.symbol_set(needed, allowed)), before, negate))
         return tuple(terms)
+
+    def symbol_set(self, needed: frozenset[tuple[int, int]], allowed: frozenset[tuple[int, int]]) -> list[tuple[int, int]]:
+        """A set between the two: one that another term uses (or its complement), or a new one.
+
+        A term may also hold where another term of its predicate holds anyway, or where the state before is never in the set
+        it asks for. So sets that differ there only can be the same.
+        """
+        for known in self.symbol_sets:
+            if needed <= known <= allowed:
+                return sorted(known)
+        every = frozenset(self.columns)
+        for known in self.symbol_sets:
+            if needed <= every - known <= allowed:
+                return sorted(every - known)
+        for tag in {tag for tag, _ in needed}:  # without a right context where that is possible
+            whole = frozenset(symbol for symbol in self.columns if symbol[0] == tag)
+            if whole <= allowed:
+                needed |= whole
+        self.symbol_sets.append(needed)
+        return sorted(needed)
 
     def left_predicate(self, valid: int, want: int) -> tuple[int, bool]:
         """A predicate that equals `want` on `valid`: a known one, the negation of a known one, or a new one."""
