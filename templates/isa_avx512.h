@@ -1,37 +1,79 @@
 /* The per-ISA vocabulary (see isa_swar.h) for AVX-512 with VBMI2: 64 bytes in one register, a mask is the uint64_t. */
-typedef struct { __m512i codes[GT_CODE_BYTES]; } gt_tags_avx512;
-
-GT_INLINE uint64_t gt_non_ascii_avx512(const uint8_t *p) { return _mm512_movepi8_mask(_mm512_loadu_si512(p)); }
-
-GT_INLINE uint64_t gt_continuation_avx512(const uint8_t *p) {
-  return _mm512_cmplt_epi8_mask(_mm512_loadu_si512(p), _mm512_set1_epi8(-64));
-}
-
 /* One permute looks up all 128 ASCII entries; the index ignores bit 7. */
 GT_INLINE __m512i gt_ascii_look_up_avx512(__m512i bytes) {
   return _mm512_permutex2var_epi8(_mm512_load_si512(gt_ascii_tags), bytes, _mm512_load_si512(gt_ascii_tags + 64));
 }
 
-GT_INLINE gt_tags_avx512 gt_codes_avx512(__m512i tags, unsigned n) {
-  gt_tags_avx512 t;
-  if (GT_UNLIKELY(n < 64)) tags = _mm512_mask_mov_epi8(_mm512_set1_epi8(GT_TAG_END), _bzhi_u64(~0ull, n), tags);
-  for (unsigned c = 0; c < GT_CODE_BYTES; c++)
-    t.codes[c] = _mm512_permutexvar_epi8(tags, _mm512_load_si512(gt_tag_codes + 64 * c));
-  return t;
+/* Which characters among `todo` begin with the byte (two, three bytes) that the first of them begins with: their tags are
+ * one row of gt_tag_blocks, permuted by the six bits that are left. */
+#define GT_SAME(todo, vector, byte) _mm512_mask_cmpeq_epi8_mask(todo, vector, _mm512_set1_epi8((char)(byte)))
+GT_INLINE __m512i gt_tag_row_avx512(unsigned block) { return _mm512_load_si512(gt_tag_blocks + 64u * gt_tag_block_of[block]); }
+
+/* The tags of the characters of two bytes and more, `wide` where they begin. Most lead bytes, and of the others most pairs of
+ * first and second byte, stand for code points of one tag alone (GT_TAG_MIXED: they do not); what is left is looked up row by
+ * row, a block of text has few different ones. */
+GT_INLINE __m512i gt_wide_tags_avx512(const uint8_t *p, __m512i bytes, __m512i tags, uint64_t wide) {
+  const __m512i mixed = _mm512_set1_epi8((char)GT_TAG_MIXED);
+  tags = _mm512_mask_permutexvar_epi8(tags, wide, bytes, _mm512_load_si512(gt_lead_tags));
+  wide = _mm512_mask_cmpeq_epi8_mask(wide, tags, mixed);
+  if (wide == 0) return tags;
+  const __m512i second = _mm512_loadu_si512(p + 1);
+  uint64_t todo = _mm512_mask_cmplt_epu8_mask(wide, bytes, _mm512_set1_epi8((char)0xE0));
+  wide &= ~todo;
+  while (todo) {
+    const unsigned lead = p[_tzcnt_u64(todo)];
+    const uint64_t same = GT_SAME(todo, bytes, lead);
+    tags = _mm512_mask_permutexvar_epi8(tags, same, second, gt_tag_row_avx512(lead & 0x1F));
+    todo &= ~same;
+  }
+  if (wide == 0) return tags;
+#pragma GCC unroll 16
+  for (unsigned lead = 0; lead < 16; lead++)
+    if (GT_MIXED_LEADS >> lead & 1)
+      tags = _mm512_mask_permutexvar_epi8(tags, GT_SAME(wide, bytes, 0xE0 | lead), second, _mm512_load_si512(gt_pair_tags + 64 * lead));
+  wide = _mm512_mask_cmpeq_epi8_mask(wide, tags, mixed);
+  if (wide == 0) return tags;
+  const __m512i third = _mm512_loadu_si512(p + 2);
+  todo = _mm512_mask_cmplt_epu8_mask(wide, bytes, _mm512_set1_epi8((char)0xF0));
+  wide &= ~todo;
+  while (todo) {
+    const uint8_t *const c = p + _tzcnt_u64(todo);
+    const uint64_t same = GT_SAME(GT_SAME(todo, bytes, c[0]), second, c[1]);
+    tags = _mm512_mask_permutexvar_epi8(tags, same, third, gt_tag_row_avx512((c[0] & 0x0Fu) << 6 | (c[1] & 0x3F)));
+    todo &= ~same;
+  }
+  while (wide) {
+    const uint8_t *const c = p + _tzcnt_u64(wide);
+    const uint64_t same = GT_SAME(GT_SAME(GT_SAME(wide, bytes, c[0]), second, c[1]), third, c[2]);
+    const unsigned block = (c[0] & 0x07u) << 12 | (c[1] & 0x3Fu) << 6 | (c[2] & 0x3F);
+    tags = _mm512_mask_permutexvar_epi8(tags, same, _mm512_loadu_si512(p + 3), gt_tag_row_avx512(block));
+    wide &= ~same;
+  }
+  return tags;
 }
 
-GT_INLINE gt_tags_avx512 gt_load_ascii_avx512(const uint8_t *p, unsigned n) {
-  return gt_codes_avx512(gt_ascii_look_up_avx512(_mm512_loadu_si512(p)), n);
-}
-
-GT_INLINE gt_tags_avx512 gt_load_painted_avx512(const uint8_t *p, const uint8_t *painted, unsigned n) {
-  const __m512i bytes = _mm512_loadu_si512(p);
-  const __m512i wide = _mm512_loadu_si512(painted);
-  return gt_codes_avx512(_mm512_mask_mov_epi8(gt_ascii_look_up_avx512(bytes), _mm512_movepi8_mask(bytes), wide), n);
-}
-
-GT_INLINE uint64_t gt_class_mask_avx512(const gt_tags_avx512 *t, unsigned k) {
-  return _mm512_test_epi8_mask(t->codes[k >> 3], _mm512_set1_epi8((char)(1u << (k & 7))));
+GT_INLINE unsigned gt_classify_avx512(const uint8_t *p, unsigned n, uint8_t *tags, uint64_t *leads) {
+  uint8_t *out = tags;
+  for (unsigned b = 0; 64 * b < n; b++) {
+    const uint8_t *const block = p + 64 * b;
+    const unsigned here = n - 64 * b < 64 ? n - 64 * b : 64;
+    const uint64_t inside = _bzhi_u64(~0ull, here);
+    const __m512i bytes = _mm512_loadu_si512(block);
+    const __m512i ascii = gt_ascii_look_up_avx512(bytes);
+    const uint64_t non_ascii = _mm512_movepi8_mask(bytes) & inside;
+    if (GT_LIKELY(non_ascii == 0)) {
+      leads[b] = inside;
+      _mm512_storeu_si512(out, ascii);
+      out += here;
+    } else {
+      const uint64_t here_leads = _mm512_cmpge_epi8_mask(bytes, _mm512_set1_epi8(-64)) & inside; /* 10xxxxxx is below, signed */
+      const __m512i all = gt_wide_tags_avx512(block, bytes, ascii, non_ascii & here_leads);
+      leads[b] = here_leads;
+      _mm512_storeu_si512(out, _mm512_maskz_compress_epi8(here_leads, all));
+      out += __builtin_popcountll(here_leads);
+    }
+  }
+  return (unsigned)(out - tags);
 }
 
 GT_INLINE uint32_t *gt_flatten_avx512(uint64_t mask, uint32_t base, uint32_t *out) {
@@ -48,8 +90,25 @@ GT_INLINE uint32_t *gt_flatten_avx512(uint64_t mask, uint32_t base, uint32_t *ou
   return out + count;
 }
 
+GT_INLINE uint64_t gt_deposit_avx512(uint64_t bits, uint64_t places) { return _pdep_u64(bits, places); }
+
 /* Two instructions; gcc makes three or four of the portable version. */
 GT_INLINE uint64_t gt_push_zero_avx512(uint64_t bits, uint64_t x) {
   __asm__("cmp $1, %1\n\tadc %0, %0" : "+r"(bits) : "r"(x) : "cc");
   return bits;
 }
+
+#if GT_BITSTREAM
+typedef struct { __m512i codes[GT_CODE_BYTES]; } gt_tags_avx512;
+
+GT_INLINE gt_tags_avx512 gt_load_tags_avx512(const uint8_t *tags) {
+  const __m512i here = _mm512_load_si512(tags);
+  gt_tags_avx512 t;
+  for (unsigned c = 0; c < GT_CODE_BYTES; c++) t.codes[c] = _mm512_permutexvar_epi8(here, _mm512_load_si512(gt_tag_codes + 64 * c));
+  return t;
+}
+
+GT_INLINE uint64_t gt_class_mask_avx512(const gt_tags_avx512 *t, unsigned k) {
+  return _mm512_test_epi8_mask(t->codes[k >> 3], _mm512_set1_epi8((char)(1u << (k & 7))));
+}
+#endif
