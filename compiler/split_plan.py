@@ -16,6 +16,7 @@ from dataclasses import replace
 from gigatok_compile.automaton.determinise import boundary_automaton
 from gigatok_compile.bitstream.bimachine import build_bimachine
 from gigatok_compile.bitstream.compose import compose
+from gigatok_compile.bitstream.frequency import tag_weight
 from gigatok_compile.bitstream.lower import lower_predicates
 from gigatok_compile.bitstream.predicates import derive_predicates
 from gigatok_compile.bitstream.reduce import reduce_bimachine
@@ -110,7 +111,11 @@ def compile_bits(machine: Bimachine, alphabet: Sequence[Tag], pattern: str) -> t
         )
     try:
         bits = lower_predicates(
-            derive_predicates(machine), machine, pattern=pattern, tag_names=[tag.name for tag in alphabet]
+            derive_predicates(machine),
+            machine,
+            pattern=pattern,
+            tag_names=[tag.name for tag in alphabet],
+            weights=[tag_weight(tag.ranges) for tag in alphabet],
         )
         check_kernel_limits(bits, machine)
     except CompileError as error:

@@ -72,30 +72,33 @@ def _evaluate(program: BitProgram, tags: Sequence[int]) -> tuple[list[int], list
                     result |= value(item)
                 return result
 
+    def run_step(step: Step, streams: list[int], neighbour: type[Ahead | Behind]) -> None:
+        match step:
+            case Plain():
+                streams[step.stream] = value(step.expr)
+            case Link():
+                streams[step.stream] = enter = value(step.enter)
+                streams[step.stream] = enter | value(step.stay) & value(neighbour(step.stream))
+            case Run():
+                streams[step.stream] = enter = value(step.enter)
+                stay = value(step.stay)
+                previous = -1
+                while streams[step.stream] != previous:
+                    previous = streams[step.stream]
+                    streams[step.stream] = enter | stay & value(neighbour(step.stream))
+            case Cycle():
+                for stream in step.later:
+                    streams[stream] = 0
+                again = True
+                while again:
+                    before = [streams[stream] for stream in step.later]
+                    for part in step.steps:
+                        run_step(part, streams, neighbour)
+                    again = before != [streams[stream] for stream in step.later] and value(step.guard) != 0
+
     def run_steps(steps: Sequence[Step], streams: list[int], neighbour: type[Ahead | Behind]) -> None:
         for step in steps:
-            match step:
-                case Plain():
-                    streams[step.stream] = value(step.expr)
-                case Link():
-                    streams[step.stream] = enter = value(step.enter)
-                    streams[step.stream] = enter | value(step.stay) & value(neighbour(step.stream))
-                case Run():
-                    streams[step.stream] = enter = value(step.enter)
-                    stay = value(step.stay)
-                    previous = -1
-                    while streams[step.stream] != previous:
-                        previous = streams[step.stream]
-                        streams[step.stream] = enter | stay & value(neighbour(step.stream))
-                case Cycle():
-                    for plain in step.steps:
-                        streams[plain.stream] = 0
-                    changed = True
-                    while changed:
-                        before = [streams[plain.stream] for plain in step.steps]
-                        for plain in step.steps:
-                            streams[plain.stream] = value(plain.expr)
-                        changed = before != [streams[plain.stream] for plain in step.steps]
+            run_step(step, streams, neighbour)
 
     run_steps(program.right, right, Ahead)
     for expr in program.symbols:

@@ -13,7 +13,7 @@ it makes two sets equal.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gigatok_compile.bitstream.predicates import ALWAYS, Context, Predicates, Term
 from gigatok_compile.ir.bimachine import Bimachine
@@ -37,14 +37,29 @@ from gigatok_compile.ir.bits import (
 
 
 def lower_predicates(
-    predicates: Predicates, machine: Bimachine, *, pattern: str, tag_names: Sequence[str]
+    predicates: Predicates, machine: Bimachine, *, pattern: str, tag_names: Sequence[str], weights: Sequence[float]
 ) -> BitProgram:
-    """The program that computes `predicates.starts`, which came from `machine`."""
-    return _Lowering(predicates, machine, tuple(tag_names)).run(pattern)
+    """The program that computes `predicates.starts`, which came from `machine`.
+
+    weights: how common each tag is; only the order within cycles depends on it.
+    """
+    return _Lowering(predicates, machine, tuple(tag_names), weights).run(pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A predicate's term that refers to `source` where `guard` holds."""
+
+    source: int
+    guard: Expr
+    weight: float
 
 
 class _Lowering:
-    def __init__(self, predicates: Predicates, machine: Bimachine, tag_names: tuple[str, ...]) -> None:
+    def __init__(
+        self, predicates: Predicates, machine: Bimachine, tag_names: tuple[str, ...], weights: Sequence[float]
+    ) -> None:
+        self.weights = (*weights, 0.0)
         self.predicates = predicates
         self.machine = machine
         self.tag_names = tag_names
@@ -56,13 +71,13 @@ class _Lowering:
     def run(self, pattern: str) -> BitProgram:
         right_steps = self.order(
             [self.right_parts(i) for i in range(len(self.predicates.right))],
-            lambda i: {c.right for c in self.predicates.right[i].contexts if c.right != ALWAYS},
+            self.right_uses,
             lambda i: any(c.right == i and c.negate for c in self.predicates.right[i].contexts),
             self.right_loops,
         )
         left_steps = self.order(
             [self.left_parts(i) for i in range(len(self.predicates.left))],
-            lambda i: {t.before for t in self.predicates.left[i].terms if t.before != ALWAYS},
+            self.left_uses,
             lambda i: any(t.before == i and t.negate for t in self.predicates.left[i].terms),
             self.left_loops,
         )
@@ -166,22 +181,40 @@ class _Lowering:
         allowed: frozenset[int] = frozenset().union(*(c.tags for c in self.predicates.right[first.right].contexts))
         return bool(allowed & second.tags)
 
+    def right_uses(self, index: int) -> list[_Use]:
+        return [
+            _Use(c.right, self.character_class(c.tags, False), sum(self.weights[t] for t in c.tags))
+            for c in self.predicates.right[index].contexts
+            if c.right != ALWAYS
+        ]
+
+    def left_uses(self, index: int) -> list[_Use]:
+        return [
+            _Use(t.before, self.symbol(t.contexts), sum(self.context_weight(c) for c in t.contexts))
+            for t in self.predicates.left[index].terms
+            if t.before != ALWAYS
+        ]
+
+    def context_weight(self, context: Context) -> float:
+        """A right context is taken to hold one time in ten."""
+        return sum(self.weights[tag] for tag in context.tags) * (1 if context.right == ALWAYS else 0.1)
+
     def order(
         self,
         parts: list[tuple[Expr, Expr, Expr]],
-        uses: Callable[[int], set[int]],
+        uses: Callable[[int], list[_Use]],
         alternates: Callable[[int], bool],
         loops: Callable[[int], bool],
     ) -> tuple[Step, ...]:
         steps: list[Step] = []
-        for component in _components(len(parts), uses):
+        used = [uses(i) for i in range(len(parts))]
+        sources = [{use.source for use in of} for of in used]
+        for component in _components(len(parts), lambda i: sources[i]):
             if len(component) > 1 or alternates(component[0]):
-                before = [component[-1], *component]
-                ring = all(uses(node) & set(component) == {before[i]} for i, node in enumerate(component))
-                steps.append(Cycle(tuple(Plain(i, parts[i][0]) for i in component), ring))
+                steps.append(_cycle(component, parts, used, alternates))
                 continue
             whole, enter, stay = parts[component[0]]
-            if component[0] not in uses(component[0]):
+            if component[0] not in sources[component[0]]:
                 steps.append(Plain(component[0], whole))
             elif loops(component[0]):
                 steps.append(Run(component[0], enter, stay))
@@ -202,7 +235,7 @@ class _Lowering:
 
 
 def _components(count: int, uses: Callable[[int], set[int]]) -> list[list[int]]:
-    """Strongly connected components, dependencies first (Tarjan 1972); members in dependency order within one."""
+    """Strongly connected components, dependencies first (Tarjan 1972)."""
     index: dict[int, int] = {}
     low: dict[int, int] = {}
     stack: list[int] = []
@@ -219,7 +252,7 @@ def _components(count: int, uses: Callable[[int], set[int]]) -> list[list[int]]:
                 low[node] = min(low[node], index[target])
         if low[node] == index[node]:
             position = stack.index(node)
-            found.append(_chain(stack[position:], uses))
+            found.append(sorted(stack[position:]))
             del stack[position:]
 
     for node in range(count):
@@ -228,15 +261,48 @@ def _components(count: int, uses: Callable[[int], set[int]]) -> list[list[int]]:
     return found
 
 
-def _chain(component: list[int], uses: Callable[[int], set[int]]) -> list[int]:
-    """Order a cycle so that each member uses the one before it where possible: one repetition then advances furthest."""
-    ordered = [min(component)]
-    rest = set(component) - {ordered[0]}
-    while rest:
-        following = [node for node in sorted(rest) if ordered[-1] in uses(node)]
-        ordered.append(following[0] if following else min(rest))
-        rest.discard(ordered[-1])
-    return ordered
+def _cycle(
+    component: list[int],
+    parts: list[tuple[Expr, Expr, Expr]],
+    used: list[list[_Use]],
+    alternates: Callable[[int], bool],
+) -> Cycle:
+    """The streams of a component in an order in which what uses a later one is rare.
+
+    A stream's use of itself is a run, unless it uses its own negation.
+    """
+
+    def back(order: list[int]) -> list[_Use]:
+        place = {node: at for at, node in enumerate(order)}
+        return [
+            use
+            for node in order
+            for use in used[node]
+            if place.get(use.source, -1) > place[node] or (use.source == node and alternates(node))
+        ]
+
+    def cost(order: list[int]) -> tuple[float, int]:
+        uses = back(order)
+        return sum(use.weight for use in uses), len(uses)
+
+    order = list(component)
+    best = cost(order)
+    improved = True
+    while improved:  # move one stream at a time to where it is best
+        improved = False
+        for node in component:
+            rest = [other for other in order if other != node]
+            for at in range(len(order)):
+                candidate = [*rest[:at], node, *rest[at:]]
+                if (found := cost(candidate)) < best:
+                    order, best, improved = candidate, found, True
+    steps: list[Plain | Run] = []
+    for node in order:
+        whole, enter, stay = parts[node]
+        loop = any(use.source == node for use in used[node]) and not alternates(node)
+        steps.append(Run(node, enter, stay) if loop else Plain(node, whole))
+    guards = dict.fromkeys(use.guard for use in back(order))
+    return Cycle(tuple(steps), tuple(sorted({use.source for use in back(order)})), _or(guards))
 
 
 def _renumber(program: BitProgram) -> BitProgram:
@@ -268,7 +334,8 @@ def _renumber(program: BitProgram) -> BitProgram:
             case Link():
                 return Link(numbers[s.stream], expr(s.enter), expr(s.stay))
             case Cycle():
-                return Cycle(tuple(Plain(numbers[p.stream], expr(p.expr)) for p in s.steps), s.ring)
+                parts = tuple(step(part, numbers) for part in s.steps)
+                return Cycle(parts, tuple(sorted(numbers[i] for i in s.later)), expr(s.guard))  # type: ignore[arg-type]
 
     initially = [False] * len(program.initially)
     for old, new in new_left.items():

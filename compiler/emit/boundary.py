@@ -99,22 +99,33 @@ def _step_lines(program: BitProgram, steps: tuple[Step, ...], direction: _Direct
         if isinstance(step, Cycle):
             lines += _cycle(step, program, direction)
             continue
-        i = step.stream
-        name = f"{direction.letter}{i}"
-        shifted = direction.shift.format(name, i)
-        match step:
-            case Plain(expr=expr):
-                lines += _code(f"const uint64_t {name} = {_c(expr, program)};")
-            case Run(enter=enter, stay=stay):
-                lines += _code(f"const uint64_t stay_{name} = {_c(stay, program)};")
-                lines += _code(f"uint64_t {name} = {_c(enter, program)};")
-                lines += _run_back(name, i) if direction is _BACK else _run_on(name, shifted)
-            case Link(enter=enter, stay=stay):
-                lines += _code(f"uint64_t {name} = {_c(enter, program)};")
-                lines += _code(f"{name} |= ({_c(stay, program)}) & {shifted};")
-        lines.append(f"  const uint64_t {direction.neighbour}{i} = {shifted};")
-        lines.append(f"  carry[{i}] = {direction.carry.format(name)};")
+        lines += _stream_lines(step, program, direction)
+        name, shifted = _stream(step.stream, direction)
+        lines.append(f"  const uint64_t {direction.neighbour}{step.stream} = {shifted};")
+        lines.append(f"  carry[{step.stream}] = {direction.carry.format(name)};")
     return lines
+
+
+def _stream(stream: int, direction: _Direction) -> tuple[str, str]:
+    """(its name, C for its value at the neighbouring character)."""
+    name = f"{direction.letter}{stream}"
+    return name, direction.shift.format(name, stream)
+
+
+def _stream_lines(step: Plain | Run | Link, program: BitProgram, direction: _Direction, declare: bool = True) -> list[str]:
+    """Statements that give a stream its value; declared elsewhere in a cycle."""
+    name, shifted = _stream(step.stream, direction)
+    kind = "uint64_t " if declare else ""
+    match step:
+        case Plain(expr=expr):
+            return _code(f"{'const ' if declare else ''}{kind}{name} = {_c(expr, program)};")
+        case Run(enter=enter, stay=stay):
+            lines = _code(f"const uint64_t stay_{name} = {_c(stay, program)};")
+            lines += _code(f"{kind}{name} = {_c(enter, program)};")
+            return lines + (_run_back(name, step.stream) if direction is _BACK else _run_on(name, shifted))
+        case Link(enter=enter, stay=stay):
+            lines = _code(f"{kind}{name} = {_c(enter, program)};")
+            return lines + _code(f"{name} |= ({_c(stay, program)}) & {shifted};")
 
 
 def _run_back(name: str, stream: int) -> list[str]:
@@ -137,26 +148,30 @@ def _run_on(name: str, shifted: str) -> list[str]:
 
 
 def _cycle(step: Cycle, program: BitProgram, direction: _Direction) -> list[str]:
-    """Repeat the steps until nothing changes; only the first is watched in a ring."""
-    letter, neighbour = direction.letter, direction.neighbour
-    streams = [plain.stream for plain in step.steps]
-    lines = [f"  uint64_t {', '.join(f'{letter}{i} = 0' for i in streams)};"]
-    shifted = {i: direction.shift.format(f"{letter}{i}", i) for i in streams}
-    lines += _code(f"uint64_t {', '.join(f'{neighbour}{i} = {shifted[i]}' for i in streams)};")
-    lines.append("  for (uint64_t changed = 1; changed;) {")
-    watched = streams[:1] if step.ring else streams
-    lines.append(f"    const uint64_t {', '.join(f'old{i} = {letter}{i}' for i in watched)};")
-    for plain in step.steps:
-        i = plain.stream
-        lines += _code(f"{letter}{i} = {_c(plain.expr, program)};", 4)
-        lines.append(f"    {neighbour}{i} = {shifted[i]};")
-        if plain is step.steps[0] and step.ring:
-            lines.append(f"    if (changed == 2 && {letter}{i} == old{i}) break; /* the rest follows from this one */")
-    if step.ring:
-        lines.append("    changed = 2;")
-    else:
-        lines.append(f"    changed = {' | '.join(f'({letter}{i} ^ old{i})' for i in watched)};")
+    """One round, and more where a stream that is used before it is computed has been used and then changed."""
+    neighbour = direction.neighbour
+    streams = [part.stream for part in step.steps]
+    names = {i: _stream(i, direction) for i in streams}
+    lines = _code(f"uint64_t {', '.join(names[i][0] for i in streams)};")
+    first = [i for i in streams if i not in step.later]
+    if first:
+        lines += _code(f"uint64_t {', '.join(f'{neighbour}{i}' for i in first)};")
+    for i in step.later:
+        lines.append(f"  uint64_t {neighbour}{i} = {direction.shift.format('0ull', i)};")
+    lines += _code(f"const uint64_t again{streams[0]} = {_c(step.guard, program)};")
+    lines.append("  for (;;) {")
+    for part in step.steps:
+        lines += ["  " + line for line in _stream_lines(part, program, direction, declare=False)]
+        if part.stream not in step.later:
+            lines.append(f"    {neighbour}{part.stream} = {names[part.stream][1]};")
+    changed = " | ".join(f"({neighbour}{i} ^ next{i})" for i in step.later)
+    for i in step.later:
+        lines.append(f"    const uint64_t next{i} = {names[i][1]};")
+    lines += _code(f"const uint64_t changed = {changed};", 4)
+    for i in step.later:
+        lines.append(f"    {neighbour}{i} = next{i};")
+    lines.append(f"    if (GT_LIKELY(again{streams[0]} == 0) || changed == 0) break;")
     lines.append("  }")
     for i in streams:
-        lines.append(f"  carry[{i}] = {direction.carry.format(f'{letter}{i}')};")
+        lines.append(f"  carry[{i}] = {direction.carry.format(names[i][0])};")
     return lines

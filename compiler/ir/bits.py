@@ -91,12 +91,14 @@ class Cycle:
     """Streams that depend on each other (a position in a run, modulo some number): repeated until nothing changes.
 
     A bit depends only on bits of neighbouring characters on one side, so each repetition settles at least one more of
-    them, and where nothing changes the answer is the only one. In a `ring` each stream uses only the one before it (the
-    first uses the last), so it is enough to watch the first.
+    them, and where nothing changes the answer is the only one. `later` are the streams that a step uses before they are
+    computed; only they have to be watched. They are used under `guard` only: in a block where it is nowhere set, one
+    round is enough.
     """
 
-    steps: tuple[Plain, ...]
-    ring: bool
+    steps: tuple[Plain | Run, ...]
+    later: tuple[int, ...]
+    guard: Expr
 
 
 Step = Plain | Run | Link | Cycle
@@ -146,7 +148,9 @@ class BitProgram:
                 case Run() | Link():
                     exprs += [step.enter, step.stay]
                 case Cycle():
-                    exprs += [plain.expr for plain in step.steps]
+                    for part in step.steps:
+                        exprs += [part.expr] if isinstance(part, Plain) else [part.enter, part.stay]
+                    exprs.append(step.guard)
         return sum(map(operation_count, exprs))
 
     def __str__(self) -> str:
@@ -209,4 +213,6 @@ def format_step(step: Step, letter: str, names: list[str]) -> list[str]:
                 f"{letter}{step.stream} = link({format_expr(step.enter, names)} then {format_expr(step.stay, names)})"
             ]
         case Cycle():
-            return ["cycle " + line for plain in step.steps for line in format_step(plain, letter, names)]
+            lines = ["cycle " + line for part in step.steps for line in format_step(part, letter, names)]
+            later = " ".join(f"{letter}{stream}" for stream in step.later)
+            return [*lines, f"cycle again where {format_expr(step.guard, names)} has used an old {later}"]
