@@ -10,7 +10,7 @@ GT_INLINE void GT_ISA(gt_left_begin)(GT_ISA(gt_left) *left) {
 
 /* The cuts among `count` characters, whose tags are followed by 64 times GT_TAG_END. `right` is the state after them. */
 GT_INLINE void GT_ISA(gt_cut)(const uint8_t *tags, unsigned count, unsigned right, GT_ISA(gt_left) *left, gt_masks *masks) {
-  uint64_t symbols[GT_CHUNK / 64][GT_SYMBOLS];
+  uint64_t symbols[GT_CHUNK / 64][GT_SYMBOLS] __attribute__((aligned(64)));
   uint64_t carry[(GT_RIGHT > GT_LEFT ? GT_RIGHT : GT_LEFT) + 1];
   const unsigned blocks = (count + 63) / 64;
   const unsigned last = (count - 1) & 63; /* of the last block */
@@ -21,8 +21,8 @@ GT_INLINE void GT_ISA(gt_cut)(const uint8_t *tags, unsigned count, unsigned righ
   (void)right;
 #endif
   for (unsigned b = blocks; b-- > 0;) {
-    const GT_ISA(gt_tags) t = GT_ISA(gt_load_tags)(tags + 64 * b);
-    GT_ISA(gt_right_block)(&t, carry, symbols[b]);
+    GT_ISA(gt_class_masks)(tags + 64 * b, symbols[b]);
+    GT_ISA(gt_right_block)(carry, symbols[b]);
   }
 
   for (unsigned i = 0; i < GT_LEFT; i++) carry[i] = left->carry[i];

@@ -5,6 +5,16 @@ static const uint8_t gt_iota[64] __attribute__((aligned(64), unused)) = {
   0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
   32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
 
+#if GT_BITSTREAM
+/* For permutes: eight bytes in reverse, eight times; and byte j of word q to byte q of word j. */
+#define GT_EIGHT(q) 8 * (q) + 7, 8 * (q) + 6, 8 * (q) + 5, 8 * (q) + 4, 8 * (q) + 3, 8 * (q) + 2, 8 * (q) + 1, 8 * (q)
+static const uint8_t gt_reverse_eights[64] __attribute__((aligned(64), unused)) = {
+  GT_EIGHT(0), GT_EIGHT(1), GT_EIGHT(2), GT_EIGHT(3), GT_EIGHT(4), GT_EIGHT(5), GT_EIGHT(6), GT_EIGHT(7)};
+#define GT_COLUMN(j) j, 8 + (j), 16 + (j), 24 + (j), 32 + (j), 40 + (j), 48 + (j), 56 + (j)
+static const uint8_t gt_transpose_bytes[64] __attribute__((aligned(64), unused)) = {
+  GT_COLUMN(0), GT_COLUMN(1), GT_COLUMN(2), GT_COLUMN(3), GT_COLUMN(4), GT_COLUMN(5), GT_COLUMN(6), GT_COLUMN(7)};
+#endif
+
 /* Cuts of one chunk: a bit a character, then as offsets from its start. Pieces that are removed have none; a kept one that
  * is open at the chunk's end has its stop in a later chunk. Without removal a piece stops where the next one starts. */
 typedef struct {

@@ -85,35 +85,33 @@ GT_INLINE uint64_t gt_push_zero_avx2(uint64_t bits, uint64_t x) {
 }
 
 #if GT_BITSTREAM
-typedef struct { __m256i codes[GT_CODE_BYTES][2]; } gt_tags_avx2;
-
-GT_INLINE void gt_codes_avx2(gt_tags_avx2 *t, unsigned half, __m256i tags) {
-  for (unsigned c = 0; c < GT_CODE_BYTES; c++) {
-    const __m256i low = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(gt_tag_codes + 64 * c)));
-    __m256i codes = _mm256_shuffle_epi8(low, tags);
+GT_INLINE __m256i gt_codes_avx2(unsigned c, __m256i tags) {
+  const __m256i low = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(gt_tag_codes + 64 * c)));
+  __m256i codes = _mm256_shuffle_epi8(low, tags);
 #if GT_TAGS > 16
-    const __m256i high = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(gt_tag_codes + 64 * c + 16)));
-    codes = _mm256_blendv_epi8(codes, _mm256_shuffle_epi8(high, tags), _mm256_cmpgt_epi8(tags, _mm256_set1_epi8(15)));
+  const __m256i high = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(gt_tag_codes + 64 * c + 16)));
+  codes = _mm256_blendv_epi8(codes, _mm256_shuffle_epi8(high, tags), _mm256_cmpgt_epi8(tags, _mm256_set1_epi8(15)));
 #endif
 #if GT_TAGS > 32
-    const __m256i third = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(gt_tag_codes + 64 * c + 32)));
-    codes = _mm256_blendv_epi8(codes, _mm256_shuffle_epi8(third, tags), _mm256_cmpgt_epi8(tags, _mm256_set1_epi8(31)));
-    const __m256i fourth = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(gt_tag_codes + 64 * c + 48)));
-    codes = _mm256_blendv_epi8(codes, _mm256_shuffle_epi8(fourth, tags), _mm256_cmpgt_epi8(tags, _mm256_set1_epi8(47)));
+  const __m256i third = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(gt_tag_codes + 64 * c + 32)));
+  codes = _mm256_blendv_epi8(codes, _mm256_shuffle_epi8(third, tags), _mm256_cmpgt_epi8(tags, _mm256_set1_epi8(31)));
+  const __m256i fourth = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(gt_tag_codes + 64 * c + 48)));
+  codes = _mm256_blendv_epi8(codes, _mm256_shuffle_epi8(fourth, tags), _mm256_cmpgt_epi8(tags, _mm256_set1_epi8(47)));
 #endif
-    t->codes[c][half] = codes;
+  return codes;
+}
+
+GT_INLINE void gt_class_masks_avx2(const uint8_t *tags, uint64_t *masks) {
+  const __m256i low = _mm256_load_si256((const __m256i *)tags), high = _mm256_load_si256((const __m256i *)(tags + 32));
+#pragma GCC unroll 8
+  for (unsigned c = 0; c < GT_CODE_BYTES; c++) {
+    __m256i a = gt_codes_avx2(c, low), b = gt_codes_avx2(c, high);
+#pragma GCC unroll 8
+    for (unsigned k = 8; k-- > 0;) { /* the highest class is in the sign bits; adding moves the next one there */
+      if (8 * c + k < GT_CLASSES) masks[8 * c + k] = gt_sign_bits_avx2(a, b);
+      a = _mm256_add_epi8(a, a);
+      b = _mm256_add_epi8(b, b);
+    }
   }
-}
-
-GT_INLINE gt_tags_avx2 gt_load_tags_avx2(const uint8_t *tags) {
-  gt_tags_avx2 t;
-  for (unsigned half = 0; half < 2; half++) gt_codes_avx2(&t, half, _mm256_load_si256((const __m256i *)(tags + 32 * half)));
-  return t;
-}
-
-GT_INLINE uint64_t gt_class_mask_avx2(const gt_tags_avx2 *t, unsigned k) {
-  /* bit k of every byte to the sign bit; bits that cross a byte's edge land below it */
-  const int shift = 7 - (int)(k & 7);
-  return gt_sign_bits_avx2(_mm256_slli_epi64(t->codes[k >> 3][0], shift), _mm256_slli_epi64(t->codes[k >> 3][1], shift));
 }
 #endif

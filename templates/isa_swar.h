@@ -2,9 +2,7 @@
  *
  *   GT_ISA(classify)      tags of n bytes' characters, one a character; their number. leads[b]: which of the 64 bytes of block b
  *                         begin a character. Up to GT_PAST bytes past the text are read, up to 64 past the tags written
- *   GT_ISA(tags)          64 tags, ready for class_mask
- *   GT_ISA(load_tags)     from memory
- *   GT_ISA(class_mask)    bit i: tag i is in class k
+ *   GT_ISA(class_masks)   of 64 tags; masks[k], bit i: tag i is in class k. Room for 8 * GT_CODE_BYTES masks
  *   GT_ISA(deposit)       the low bits of the first argument in the places of the set bits of the second, in order
  *   GT_ISA(flatten)       positions of set bits, plus `base`, appended to `out`; may write 64 entries past the end (common.h)
  *   GT_ISA(push_zero)     bits * 2 + (x == 0) (common.h)
@@ -59,23 +57,24 @@ GT_INLINE uint64_t gt_deposit_swar(uint64_t bits, uint64_t places) {
 }
 
 #if GT_BITSTREAM
-typedef struct { uint64_t codes[GT_CODE_BYTES][8]; } gt_tags_swar;
-
-GT_INLINE gt_tags_swar gt_load_tags_swar(const uint8_t *tags) {
-  gt_tags_swar t;
-  for (unsigned w = 0; w < 8; w++)
-    for (unsigned c = 0; c < GT_CODE_BYTES; c++) {
-      uint64_t v = 0;
-      for (unsigned b = 0; b < 8; b++) v |= (uint64_t)gt_tag_codes[c * 64 + tags[8 * w + b]] << (8 * b);
-      t.codes[c][w] = v;
-    }
-  return t;
+/* Rows and columns of an 8 x 8 matrix of bits, a byte a row, change places (Warren, Hacker's Delight, 7-3). */
+GT_INLINE uint64_t gt_transpose_swar(uint64_t x) {
+  uint64_t t = (x ^ x >> 7) & 0x00AA00AA00AA00AAull;
+  x ^= t ^ t << 7;
+  t = (x ^ x >> 14) & 0x0000CCCC0000CCCCull;
+  x ^= t ^ t << 14;
+  t = (x ^ x >> 28) & 0x00000000F0F0F0F0ull;
+  return x ^ t ^ t << 28;
 }
 
-GT_INLINE uint64_t gt_class_mask_swar(const gt_tags_swar *t, unsigned k) {
-  uint64_t mask = 0;
-  for (unsigned w = 0; w < 8; w++)
-    mask |= gt_gather_swar(t->codes[k >> 3][w] >> (k & 7) & GT_LOW_BITS) << (8 * w);
-  return mask;
+GT_INLINE void gt_class_masks_swar(const uint8_t *tags, uint64_t *masks) {
+  uint8_t *const bytes = (uint8_t *)masks; /* byte w of a mask speaks of tags 8w to 8w + 7 */
+  for (unsigned c = 0; c < GT_CODE_BYTES; c++)
+    for (unsigned w = 0; w < 8; w++) {
+      uint64_t codes = 0;
+      for (unsigned b = 0; b < 8; b++) codes |= (uint64_t)gt_tag_codes[64 * c + tags[8 * w + b]] << (8 * b);
+      codes = gt_transpose_swar(codes);
+      for (unsigned k = 0; k < 8; k++) bytes[64 * c + 8 * k + w] = (uint8_t)(codes >> (8 * k));
+    }
 }
 #endif

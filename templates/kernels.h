@@ -17,7 +17,7 @@ static int gt_has_avx2(void) {
 static int gt_has_avx512(void) {
   return gt_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi") &&
-         __builtin_cpu_supports("avx512vbmi2");
+         __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("gfni");
 }
 #endif
 

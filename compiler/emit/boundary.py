@@ -7,6 +7,7 @@ For every right stream q the kernel holds `ahead_q`, its value at the next chara
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 
 from gigatok_compile.emit.environment import make_environment, wrap_code
 from gigatok_compile.ir.bits import (
@@ -35,12 +36,15 @@ def render_boundary(program: BitProgram) -> str:
         .render(
             program=program,
             classes=[
-                {"name": c.name, "comment": " ".join(program.tag_names[t] for t in sorted(c.tags))}
+                {"comment": " ".join(program.tag_names[t] for t in sorted(c.tags))}
                 for c in program.classes
             ],
             right_lines=_step_lines(program, program.right, _BACK),
             symbol_lines=[
-                line for i, expr in enumerate(program.symbols) for line in _code(f"s[{i}] = {_c(expr, program)};")
+                line
+                for i, expr in enumerate(program.symbols)
+                if not isinstance(expr, Class)
+                for line in _code(f"s[{symbol_places(program)[i]}] = {_c(expr, program)};")
             ],
             left_lines=_step_lines(program, program.left, _ON),
             start_lines=_code(f"const uint64_t starts = {_c(program.starts, program)};"),
@@ -49,12 +53,23 @@ def render_boundary(program: BitProgram) -> str:
     )
 
 
+def symbol_places(program: BitProgram) -> list[int]:
+    """Where each symbol lies in `s`: classes first, in eights; a symbol that is a class is that class."""
+    following = count(8 * code_bytes(program))
+    return [expr.index if isinstance(expr, Class) else next(following) for expr in program.symbols]
+
+
+def code_bytes(program: BitProgram) -> int:
+    """Bytes of a tag's code, which has a bit a class."""
+    return max(1, (len(program.classes) + 7) // 8)
+
+
 def _c(expr: Expr, program: BitProgram, outer: bool = True) -> str:
     match expr:
         case Class(index=i):
-            return f"c_{program.classes[i].name}"
-        case Symbol(index=i):
             return f"s[{i}]"
+        case Symbol(index=i):
+            return f"s[{symbol_places(program)[i]}]"
         case Ahead(index=i):
             return f"ahead_q{i}"
         case Behind(index=i):

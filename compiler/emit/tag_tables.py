@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from gigatok_compile.emit.boundary import code_bytes, symbol_places
 from gigatok_compile.errors import CompileError
 from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.ir.bits import BitProgram
@@ -58,8 +59,7 @@ def tag_tables(alphabet: Sequence[Tag]) -> TableSet:
 
 def bit_tables(program: BitProgram) -> TableSet:
     """Class codes and constants of the bit program; check_kernel_limits has passed."""
-    code_bytes = max(1, (len(program.classes) + 7) // 8)
-    codes = np.zeros((code_bytes, MAX_BIT_TAGS), dtype=np.uint8)
+    codes = np.zeros((code_bytes(program), MAX_BIT_TAGS), dtype=np.uint8)
     for number, c in enumerate(program.classes):
         for tag in c.tags:
             codes[number // 8, tag] |= 1 << number % 8
@@ -71,9 +71,9 @@ def bit_tables(program: BitProgram) -> TableSet:
             Table("left_initial", initially, "left streams before the text"),
         ),
         constants={
-            "code_bytes": code_bytes,
+            "code_bytes": code_bytes(program),
             "classes": len(program.classes),
-            "symbols": max(1, len(program.symbols)),
+            "symbols": -(-max([8 * code_bytes(program), *(place + 1 for place in symbol_places(program))]) // 8) * 8,
             "right": program.right_count,
             "left": len(program.initially),
         },
