@@ -28,7 +28,13 @@ GT_INLINE void GT_ISA(gt_cut)(const uint8_t *tags, unsigned count, unsigned righ
   for (unsigned i = 0; i < GT_LEFT; i++) carry[i] = left->carry[i];
   for (unsigned b = 0; b < blocks; b++) {
     uint64_t stops GT_UNUSED = 0;
-    masks->starts[b] = GT_ISA(gt_left_block)(symbols[b], carry, b + 1 < blocks ? 63 : last, &stops);
+    const unsigned top = b + 1 < blocks ? 63 : last;
+#if GT_COMMON
+    if (GT_LIKELY(GT_ISA(gt_rare)(symbols[b], carry) == 0))
+      masks->starts[b] = GT_ISA(gt_common_block)(symbols[b], carry, top, &stops);
+    else
+#endif
+      masks->starts[b] = GT_ISA(gt_left_block)(symbols[b], carry, top, &stops);
 #if GT_REMOVES
     masks->stops[b] = stops;
 #endif

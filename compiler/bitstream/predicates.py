@@ -228,10 +228,6 @@ class _Derivation:
         for known in self.symbol_sets:
             if needed <= every - known <= allowed:
                 return sorted(every - known)
-        for tag in {tag for tag, _ in needed}:  # without a right context where that is possible
-            whole = frozenset(symbol for symbol in self.columns if symbol[0] == tag)
-            if whole <= allowed:
-                needed |= whole
         self.symbol_sets.append(needed)
         return sorted(needed)
 

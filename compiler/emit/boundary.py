@@ -6,6 +6,7 @@ For every right stream q the kernel holds `ahead_q`, its value at the next chara
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -25,6 +26,8 @@ from gigatok_compile.ir.bits import (
     Run,
     Step,
     Symbol,
+    step_exprs,
+    walk_expr,
 )
 
 
@@ -39,18 +42,38 @@ def render_boundary(program: BitProgram) -> str:
                 {"comment": " ".join(program.tag_names[t] for t in sorted(c.tags))}
                 for c in program.classes
             ],
-            right_lines=_step_lines(program, program.right, _BACK),
+            right_lines=_step_lines(program, program.right, _BACK, program.symbols),
             symbol_lines=[
                 line
                 for i, expr in enumerate(program.symbols)
                 if not isinstance(expr, Class)
                 for line in _code(f"s[{symbol_places(program)[i]}] = {_c(expr, program)};")
             ],
-            left_lines=_step_lines(program, program.left, _ON),
-            start_lines=_code(f"const uint64_t starts = {_c(program.starts, program)};"),
-            stop_lines=[] if program.stops is None else _code(f"*stops = {_c(program.stops, program)};"),
+            left_lines=_left_lines(program, program.left, program.starts, program.stops),
+            **_common(program),
         )
     )
+
+
+def _left_lines(program: BitProgram, left: tuple[Step, ...], starts: Expr, stops: Expr | None) -> list[str]:
+    lines = _step_lines(program, left, _ON, [expr for expr in (starts, stops) if expr is not None])
+    if stops is not None:
+        lines += _code(f"*stops = {_c(stops, program)};")
+    return lines + _code(f"return {_c(starts, program)};")
+
+
+def _common(program: BitProgram) -> dict[str, list[str]]:
+    """Lines of the short pass for blocks without rare characters, and of the test for it; no lines where there is none."""
+    common = program.common
+    if common is None:
+        return {"common_lines": [], "rare_lines": []}
+    places = symbol_places(program)
+    rare = [f"s[{place}]" for place in dict.fromkeys(places[i] for i in common.absent)]
+    rare += [f"carry[{i}]" for i in common.still]
+    return {
+        "common_lines": _left_lines(program, common.left, common.starts, common.stops),
+        "rare_lines": _code(f"return {' | '.join(rare)};"),
+    }
 
 
 def symbol_places(program: BitProgram) -> list[int]:
@@ -107,16 +130,22 @@ _BACK = _Direction("q", "ahead_q", "GT_SHIFT_BACK({0}, carry[{1}])", "{0} << 63"
 _ON = _Direction("p", "behind_p", "GT_SHIFT_ON({0}, carry[{1}])", "{0} >> last")
 
 
-def _step_lines(program: BitProgram, steps: tuple[Step, ...], direction: _Direction) -> list[str]:
-    """Statements that define `ahead_q*` or `behind_p*`, each stream's value at the neighbouring character."""
+def _step_lines(
+    program: BitProgram, steps: tuple[Step, ...], direction: _Direction, results: Sequence[Expr]
+) -> list[str]:
+    """Statements that define `ahead_q*` or `behind_p*`, each stream's value at the neighbouring character, where steps or
+    `results` use it."""
     lines: list[str] = []
+    used = {node for expr in [*results, *step_exprs(steps)] for node in walk_expr(expr)}
+    neighbour = Ahead if direction is _BACK else Behind
     for step in steps:
         if isinstance(step, Cycle):
             lines += _cycle(step, program, direction)
             continue
         lines += _stream_lines(step, program, direction)
         name, shifted = _stream(step.stream, direction)
-        lines.append(f"  const uint64_t {direction.neighbour}{step.stream} = {shifted};")
+        if neighbour(step.stream) in used:
+            lines.append(f"  const uint64_t {direction.neighbour}{step.stream} = {shifted};")
         lines.append(f"  carry[{step.stream}] = {direction.carry.format(name)};")
     return lines
 
@@ -144,11 +173,14 @@ def _stream_lines(step: Plain | Run | Link, program: BitProgram, direction: _Dir
 
 
 def _run_back(name: str, stream: int) -> list[str]:
+    step = f"{name} |= {name} >> 1 & stay_{name};"
     return [
         f"  {name} |= carry[{stream}] & stay_{name};",
-        f"  for (uint64_t more = {name}; more;) {{ /* one character back each time; runs are short */",
-        f"    more = {name} >> 1 & stay_{name} & ~{name};",
+        f"  {step} /* runs are short: two characters back without a branch */",
+        f"  {step}",
+        f"  for (uint64_t more = {name} >> 1 & stay_{name} & ~{name}; GT_UNLIKELY(more);) {{",
         f"    {name} |= more;",
+        f"    more = {name} >> 1 & stay_{name} & ~{name};",
         "  }",
     ]
 

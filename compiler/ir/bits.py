@@ -9,6 +9,7 @@ one carry bit a stream (the value at the neighbouring character).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -105,6 +106,21 @@ Step = Plain | Run | Link | Cycle
 
 
 @dataclass(frozen=True, slots=True)
+class CommonLeft:
+    """The pass from the left for a block without rare characters: the same answer with fewer operations.
+
+    absent: symbols that are nowhere set in such a block. still: left streams that are zero just before it, and so are all
+    through it. left, starts, stops: as in BitProgram, without these.
+    """
+
+    absent: tuple[int, ...]
+    still: tuple[int, ...]
+    left: tuple[Step, ...]
+    starts: Expr
+    stops: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
 class CharacterClass:
     """A set of tags with a stream of its own. `name` is a C identifier."""
 
@@ -131,6 +147,7 @@ class BitProgram:
     initially: tuple[bool, ...]
     right_table: tuple[tuple[int, ...], ...]
     right_values: tuple[int, ...]
+    common: CommonLeft | None  # None where it would save little
     stops: Expr | None  # where a kept piece ends; None: every piece is kept, so where the next one starts
 
     @property
@@ -139,19 +156,16 @@ class BitProgram:
 
     @property
     def operations(self) -> int:
-        """Boolean operations a block without non-ASCII text costs, classification and shifts left out."""
-        exprs = [*self.symbols, self.starts, *([] if self.stops is None else [self.stops])]
-        for step in (*self.right, *self.left):
-            match step:
-                case Plain():
-                    exprs.append(step.expr)
-                case Run() | Link():
-                    exprs += [step.enter, step.stay]
-                case Cycle():
-                    for part in step.steps:
-                        exprs += [part.expr] if isinstance(part, Plain) else [part.enter, part.stay]
-                    exprs.append(step.guard)
-        return sum(map(operation_count, exprs))
+        """Boolean operations a block costs, classification and shifts left out."""
+        return _operations(self.right, self.symbols) + _operations(self.left, [self.starts, self.stops])
+
+    @property
+    def common_operations(self) -> int:
+        """The same for a block without rare characters."""
+        if self.common is None:
+            return self.operations
+        common = self.common
+        return _operations(self.right, self.symbols) + _operations(common.left, [common.starts, common.stops])
 
     def __str__(self) -> str:
         names = [c.name for c in self.classes]
@@ -168,8 +182,45 @@ class BitProgram:
         lines.append(f"  starts = {format_expr(self.starts, names)}")
         if self.stops is not None:
             lines.append(f"  stops = {format_expr(self.stops, names)}")
+        if self.common is not None:
+            absent = " ".join(f"s{i}" for i in self.common.absent)
+            still = " ".join(f"p{i}" for i in self.common.still)
+            lines.append(f"  common: {self.common_operations} operations where there is no {absent}, and no {still} before")
+            for step in self.common.left:
+                lines += ["    left  " + line for line in format_step(step, "p", names)]
+            lines.append(f"    starts = {format_expr(self.common.starts, names)}")
+            if self.common.stops is not None:
+                lines.append(f"    stops = {format_expr(self.common.stops, names)}")
         lines.append(f"  initially {' '.join(f'p{i}={int(v)}' for i, v in enumerate(self.initially))}")
         return "\n".join(lines)
+
+
+def step_exprs(steps: Iterable[Step]) -> list[Expr]:
+    """Every expression of `steps`."""
+    exprs: list[Expr] = []
+    for step in steps:
+        for part in step.steps if isinstance(step, Cycle) else [step]:
+            exprs += [part.expr] if isinstance(part, Plain) else [part.enter, part.stay]
+        if isinstance(step, Cycle):
+            exprs.append(step.guard)
+    return exprs
+
+
+def walk_expr(expr: Expr) -> Iterator[Expr]:
+    """`expr` and everything in it."""
+    yield expr
+    match expr:
+        case Not(item=item):
+            yield from walk_expr(item)
+        case And(items=items) | Or(items=items):
+            for item in items:
+                yield from walk_expr(item)
+        case _:
+            pass
+
+
+def _operations(steps: Iterable[Step], exprs: Iterable[Expr | None]) -> int:
+    return sum(operation_count(expr) for expr in [*step_exprs(steps), *exprs] if expr is not None)
 
 
 def operation_count(expr: Expr) -> int:
