@@ -116,7 +116,6 @@ def compile_bits(machine: Bimachine, alphabet: Sequence[Tag], pattern: str) -> t
             pattern=pattern,
             tag_names=[tag.name for tag in alphabet],
             weights=[tag_weight(tag.ranges) for tag in alphabet],
-            ascii_weights=[tag_weight(tag.ranges, ascii_only=True) for tag in alphabet],
         )
         check_kernel_limits(bits, machine)
     except CompileError as error:

@@ -2,7 +2,6 @@
 #if GT_WALKS
 #include "walk.inc.h"
 #else
-#include "boundary.inc.h"
 #include "bits.inc.h"
 #endif
 #include "chunk.inc.h"

@@ -71,12 +71,12 @@ def bit_tables(program: BitProgram) -> TableSet:
             Table("left_initial", initially, "left streams before the text"),
         ),
         constants={
-            "common": int(program.common is not None),
             "code_bytes": code_bytes(program),
             "classes": len(program.classes),
             "symbols": -(-max([8 * code_bytes(program), *(place + 1 for place in symbol_places(program))]) // 8) * 8,
             "right": program.right_count,
             "left": len(program.initially),
+            "streams": max(program.right_count, len(program.initially)),
         },
     )
 
