@@ -277,8 +277,8 @@ def altered_programs(bits: BitProgram) -> list[BitProgram]:
                     other = Plain(stream, Or(()) if expr != Or(()) else Class(0))
                 case Run(stream=stream, enter=enter) | Link(stream=stream, enter=enter):
                     other = Plain(stream, enter)
-                case Cycle(steps=plain):
-                    other = Cycle((Plain(plain[0].stream, Or(())), *plain[1:]), step.ring)
+                case Cycle(steps=parts):
+                    other = dataclasses.replace(step, steps=(Plain(parts[0].stream, Or(())), *parts[1:]))
             found.append(dataclasses.replace(bits, **{side: (*steps[:number], other, *steps[number + 1 :])}))
     return found
 

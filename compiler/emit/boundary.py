@@ -39,15 +39,20 @@ def render_boundary(program: BitProgram) -> str:
         .render(
             program=program,
             classes=[
-                {"comment": " ".join(program.tag_names[t] for t in sorted(c.tags))}
+                {"name": c.name, "comment": " ".join(program.tag_names[t] for t in sorted(c.tags))}
                 for c in program.classes
+            ],
+            joint=[
+                {"name": f"joint_{place}", "place": place}
+                for place, expr in zip(symbol_places(program), program.symbols, strict=True)
+                if not isinstance(expr, Class)
             ],
             right_lines=_step_lines(program, program.right, _BACK, program.symbols),
             symbol_lines=[
                 line
                 for i, expr in enumerate(program.symbols)
                 if not isinstance(expr, Class)
-                for line in _code(f"s[{symbol_places(program)[i]}] = {_c(expr, program)};")
+                for line in _code(f"{_c(Symbol(i), program)} = {_c(expr, program)};")
             ],
             left_lines=_left_lines(program, program.left, program.starts, program.stops),
         )
@@ -75,9 +80,10 @@ def code_bytes(program: BitProgram) -> int:
 def _c(expr: Expr, program: BitProgram, outer: bool = True) -> str:
     match expr:
         case Class(index=i):
-            return f"s[{i}]"
+            return f"s[c_{program.classes[i].name}]"
         case Symbol(index=i):
-            return f"s[{symbol_places(program)[i]}]"
+            symbol = program.symbols[i]
+            return _c(symbol, program) if isinstance(symbol, Class) else f"s[joint_{symbol_places(program)[i]}]"
         case Ahead(index=i):
             return f"ahead_q{i}"
         case Behind(index=i):
@@ -140,7 +146,9 @@ def _stream(stream: int, direction: _Direction) -> tuple[str, str]:
     return name, direction.shift.format(name, stream)
 
 
-def _stream_lines(step: Plain | Run | Link, program: BitProgram, direction: _Direction, declare: bool = True) -> list[str]:
+def _stream_lines(
+    step: Plain | Run | Link, program: BitProgram, direction: _Direction, declare: bool = True
+) -> list[str]:
     """Statements that give a stream its value; declared elsewhere in a cycle."""
     name, shifted = _stream(step.stream, direction)
     kind = "GT_WORD " if declare else ""
