@@ -43,9 +43,11 @@ def plan_split(definition: TokenizerDefinition) -> SplitPlan:
     if definition.source_format == "tiktoken":  # it drops what lies between matches
         splits = [replace(step, behavior="Removed", invert=True) for step in splits]
     plan = plan_steps(splits)
-    for byte_level in definition.pre_tokenizer:
-        if isinstance(byte_level, ByteLevelStep) and byte_level.add_prefix_space and plan.kernel is not None:
-            return replace(plan, kernel=None, reason=f"{byte_level.where}: add_prefix_space is not compiled yet")
+    for number, step in enumerate(definition.pre_tokenizer):
+        if isinstance(step, ByteLevelStep) and step.add_prefix_space:
+            # before every cut the space goes before the text, after one before every piece
+            if plan.kernel is not None and any(isinstance(s, SplitStep) for s in definition.pre_tokenizer[:number]):
+                return replace(plan, kernel=None, reason=f"{step.where}: add_prefix_space after a splitting step is not compiled")
     return plan
 
 
