@@ -22,6 +22,7 @@ from gigatok_compile.bitstream.lower import lower_predicates
 from gigatok_compile.bitstream.predicates import derive_predicates
 from gigatok_compile.bitstream.reduce import reduce_bimachine
 from gigatok_compile.emit.tag_tables import check_kernel_limits
+from gigatok_compile.emit.walk_tables import check_walk_limits
 from gigatok_compile.errors import CompileError, Unsupported
 from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.ir.bits import BitProgram
@@ -91,15 +92,17 @@ def compose_steps(steps: Sequence[StepKernel]) -> SplitKernel:
     """One machine for `steps` in order.
 
     Raises:
-        CompileError: together they have too many states.
+        CompileError: together they have too many states, or more than the walk's tables hold.
     """
     first = steps[0]
     if len(steps) == 1:
+        check_walk_limits(first.machine)
         return SplitKernel((first,), first.alphabet, first.machine, first.bits, first.reason)
     machine, alphabet = first.machine, first.alphabet
     for step in steps[1:]:
         pairs, sets = _joint(alphabet, step.alphabet)
         machine, alphabet = _reduced(compose(machine, step.machine, pairs), sets)
+    check_walk_limits(machine)
     bits, reason = compile_bits(machine, alphabet, "  then  ".join(step.step.pattern for step in steps))
     return SplitKernel(tuple(steps), alphabet, machine, bits, reason)
 
