@@ -26,7 +26,7 @@ from gigatok_compile.emit.walk_tables import check_walk_limits
 from gigatok_compile.errors import CompileError, Unsupported
 from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.ir.bits import BitProgram
-from gigatok_compile.ir.definition import ByteLevelStep, SplitStep, TokenizerDefinition
+from gigatok_compile.ir.definition import SplitStep, TokenizerDefinition
 from gigatok_compile.ir.split import SplitKernel, SplitPlan, StepKernel, StepTier
 from gigatok_compile.ir.tags import Tag
 from gigatok_compile.pattern.codeset import CodeSet
@@ -44,11 +44,15 @@ def plan_split(definition: TokenizerDefinition) -> SplitPlan:
     if definition.source_format == "tiktoken":  # it drops what lies between matches
         splits = [replace(step, behavior="Removed", invert=True) for step in splits]
     plan = plan_steps(splits)
-    for number, step in enumerate(definition.pre_tokenizer):
-        if isinstance(step, ByteLevelStep) and step.add_prefix_space:
-            # before every cut the space goes before the text, after one before every piece
-            if plan.kernel is not None and any(isinstance(s, SplitStep) for s in definition.pre_tokenizer[:number]):
-                return replace(plan, kernel=None, reason=f"{step.where}: add_prefix_space after a splitting step is not compiled")
+    cut = False
+    for step in definition.pre_tokenizer:
+        if isinstance(step, SplitStep):
+            cut = True
+        elif (
+            step.add_prefix_space and cut and plan.kernel is not None
+        ):  # a space before every piece, not before the text
+            reason = f"{step.where}: add_prefix_space after a splitting step is not compiled"
+            return replace(plan, kernel=None, reason=reason)
     return plan
 
 

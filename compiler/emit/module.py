@@ -91,7 +91,10 @@ def render_module(definition: TokenizerDefinition, kernel: SplitKernel, tables: 
         file=TABLES_FILE,
     )
     files["module.c"] = environment.get_template("module.c.j2").render(
-        name=definition.name, sha256=definition.sha256, reference=definition.reference, steps=[step.step for step in kernel.steps]
+        name=definition.name,
+        sha256=definition.sha256,
+        reference=definition.reference,
+        steps=[step.step for step in kernel.steps],
     )
     files[TABLES_FILE] = data
     return files
