@@ -21,10 +21,11 @@ from gigatok_compile.bitstream.lower import lower_predicates
 from gigatok_compile.bitstream.predicates import derive_predicates
 from gigatok_compile.bitstream.reduce import reduce_bimachine
 from gigatok_compile.emit.tag_tables import check_kernel_limits
+from gigatok_compile.emit.walk_tables import check_walk_limits
 from gigatok_compile.errors import CompileError, Unsupported
 from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.ir.bits import BitProgram
-from gigatok_compile.ir.definition import ByteLevelStep, SplitStep, TokenizerDefinition
+from gigatok_compile.ir.definition import SplitStep, TokenizerDefinition
 from gigatok_compile.ir.split import SplitKernel, SplitPlan, StepKernel, StepTier
 from gigatok_compile.ir.tags import Tag
 from gigatok_compile.pattern.codeset import CodeSet
@@ -45,9 +46,15 @@ def plan_split(definition: TokenizerDefinition) -> SplitPlan:
     if definition.source_format == "tiktoken":  # it drops what lies between matches
         splits = [replace(step, behavior="Removed", invert=True) for step in splits]
     plan = plan_steps(splits)
-    for byte_level in definition.pre_tokenizer:
-        if isinstance(byte_level, ByteLevelStep) and byte_level.add_prefix_space and plan.kernel is not None:
-            return replace(plan, kernel=None, reason=f"{byte_level.where}: add_prefix_space is not compiled yet")
+    cut = False
+    for step in definition.pre_tokenizer:
+        if isinstance(step, SplitStep):
+            cut = True
+        elif (
+            step.add_prefix_space and cut and plan.kernel is not None
+        ):  # a space before every piece, not before the text
+            reason = f"{step.where}: add_prefix_space after a splitting step is not compiled"
+            return replace(plan, kernel=None, reason=reason)
     return plan
 
 
@@ -89,15 +96,17 @@ def compose_steps(steps: Sequence[StepKernel]) -> SplitKernel:
     """One machine for `steps` in order.
 
     Raises:
-        CompileError: together they have too many states.
+        CompileError: together they have too many states, or more than the walk's tables hold.
     """
     first = steps[0]
     if len(steps) == 1:
+        check_walk_limits(first.machine)
         return SplitKernel((first,), first.alphabet, first.machine, first.bits, first.reason)
     machine, alphabet = first.machine, first.alphabet
     for step in steps[1:]:
         pairs, sets = _joint(alphabet, step.alphabet)
         machine, alphabet = _reduced(compose(machine, step.machine, pairs), sets)
+    check_walk_limits(machine)
     bits, reason = compile_bits(machine, alphabet, "  then  ".join(step.step.pattern for step in steps))
     return SplitKernel(tuple(steps), alphabet, machine, bits, reason)
 

@@ -239,7 +239,7 @@ def test_each_scalar_value_is_a_text_of_one_piece(subject: modules.Built) -> Non
         for char in scalars()[::step]:
             data = char.encode()
             found = boundaries(data, len(data), isa, starts, stops, 4)
-            assert found == 1 and (starts[0], stops[0]) == (0, len(data)) or found == 0 and removes, (isa, char)
+            assert (found == 1 and (starts[0], stops[0]) == (0, len(data))) or (found == 0 and removes), (isa, char)
 
 
 def some_text(rng: random.Random, size: int, letters: list[str]) -> str:
