@@ -54,13 +54,17 @@ GT_INLINE uint64_t gt_push_zero_swar(uint64_t bits, uint64_t x) { return bits + 
 #define gt_push_zero_plain gt_push_zero_swar
 
 #define GT_CHUNK 4096 /* bytes that one pass of a kernel takes; their masks and pieces stay in the nearest caches */
-#define GT_TAIL (8 + GT_CHUNK + 64)
+#define GT_PAST 72    /* bytes that can be read after a chunk: a block of 64 that begins at its last byte, three bytes on */
+#define GT_TAIL (GT_CHUNK + GT_PAST)
 
-/* States that a scan has worked out ahead (see boundary.h). */
+/* States that a scan has worked out ahead, in the order of the text (see boundary.h). */
 typedef struct {
-  const uint8_t *first; /* states[i] holds at first + i * GT_CHUNK */
-  size_t count, capacity;
-  uint8_t *states;
+  const uint8_t *at;
+  uint32_t state;
+} gt_right_note;
+typedef struct {
+  gt_right_note *notes;
+  size_t next, count, capacity; /* `next`: the first that is still to be asked for */
 } gt_right_memo;
 
 #endif

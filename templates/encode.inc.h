@@ -15,12 +15,19 @@ GT_INLINE size_t GT_ISA(gt_probe)(gt_thread *t, const uint8_t *text, size_t piec
     const uint32_t *const starts = t->starts + begin;
     gt_value *const values = t->values + begin;
     uint64_t hits = 0; /* as bits: a list would take a store and its address a piece */
+#if !GT_REMOVES
     uint32_t next = starts[n];
+#endif
     for (size_t i = n; i-- > 0;) { /* from the end, so that the bits come in the order of the pieces */
       const uint32_t at = starts[i];
+#if GT_REMOVES
+      const uint32_t next = GT_STOPS(t)[begin + i];
+#endif
       const uint64_t key = gt_hot_key(text + at, next - at);
       const gt_hot_slot *const slot = gt_hot_place(t, key);
+#if !GT_REMOVES
       next = at;
+#endif
       values[i].first = slot->first; /* at most two ids are hot: `second` does not matter */
       hits = GT_ISA(gt_push_zero)(hits, slot->key ^ key);
     }
@@ -33,7 +40,7 @@ GT_INLINE void GT_ISA(gt_look)(gt_thread *t, const uint8_t *text, size_t missed)
   for (size_t m = 0; m < missed; m++) {
     gt_miss *const miss = &t->misses[m];
     const uint32_t i = t->missed[m], at = t->starts[i];
-    const size_t n = t->starts[i + 1] - at;
+    const size_t n = GT_PIECE_STOP(t, i) - at;
     miss->index = i;
     if (GT_LIKELY(n <= 16)) {
       gt_word_key(text + at, n, &miss->lo, &miss->hi);
@@ -83,11 +90,11 @@ GT_INLINE size_t GT_ISA(gt_settle)(gt_thread *t, size_t missed) {
   return unknown;
 }
 
-/* Ids of `pieces` pieces of the chunk at text; t->starts has one entry more. 0 without memory. */
+/* Ids of `pieces` pieces of the chunk at text. 0 without memory. */
 static int GT_ISA(gt_encode_batch)(gt_thread *t, const uint8_t *text, const uint8_t *limit, size_t pieces, gt_ids *ids) {
   gt_keep_bounded(t);
   t->side_used = 0;
-  if (!gt_ids_reserve(ids, t->starts[pieces] - t->starts[0])) return 0;
+  if (!gt_ids_reserve(ids, GT_PIECE_STOP(t, pieces - 1) - t->starts[0])) return 0;
   const size_t missed = GT_ISA(gt_probe)(t, text, pieces);
   GT_ISA(gt_look)(t, text, missed);
   const size_t unknown = GT_ISA(gt_settle)(t, missed);

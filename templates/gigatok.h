@@ -63,9 +63,10 @@ const uint8_t *gt_token_bytes(uint32_t id, int64_t *length);
 /* The id whose bytes these are, or -1. Model entries and added tokens. */
 int64_t gt_token_id(const uint8_t *bytes, size_t length);
 
-/* Where pre-tokens start (byte offsets) in text with no added tokens, after no normalization, as the kernel of `isa` finds
- * them; returns their number and writes at most `capacity`. isa NULL: the active one; "automaton" is the table walk. */
-int64_t gt_boundaries(const uint8_t *text, size_t length, const char *isa, uint64_t *starts, int64_t capacity);
+/* Where pre-tokens start and stop (byte offsets) in text with no added tokens, after no normalization, as the kernel of `isa`
+ * finds them; returns their number and writes at most `capacity` to either array (stops may be NULL). isa NULL: the active
+ * one; "automaton" is the table walk. */
+int64_t gt_boundaries(const uint8_t *text, size_t length, const char *isa, uint64_t *starts, uint64_t *stops, int64_t capacity);
 
 /* Offset of the first byte that is not well-formed UTF-8, or -1. */
 int64_t gt_validate_utf8(const uint8_t *text, size_t length);

@@ -1,19 +1,6 @@
 /* The per-ISA vocabulary (see isa_swar.h) for AVX2: 64 bytes in two 32-byte registers. */
-typedef struct { __m256i codes[GT_CODE_BYTES][2]; } gt_tags_avx2;
-
 GT_INLINE uint64_t gt_sign_bits_avx2(__m256i a, __m256i b) {
   return (uint32_t)_mm256_movemask_epi8(a) | (uint64_t)(uint32_t)_mm256_movemask_epi8(b) << 32;
-}
-
-GT_INLINE uint64_t gt_non_ascii_avx2(const uint8_t *p) {
-  return gt_sign_bits_avx2(_mm256_loadu_si256((const __m256i *)p), _mm256_loadu_si256((const __m256i *)(p + 32)));
-}
-
-GT_INLINE uint64_t gt_continuation_avx2(const uint8_t *p) {
-  /* signed: 0x80..0xBF is -128..-65 */
-  const __m256i limit = _mm256_set1_epi8(-64);
-  return gt_sign_bits_avx2(_mm256_cmpgt_epi8(limit, _mm256_loadu_si256((const __m256i *)p)),
-                           _mm256_cmpgt_epi8(limit, _mm256_loadu_si256((const __m256i *)(p + 32))));
 }
 
 /* 128-entry look-up in eight 16-entry ones: row h answers only where the high nibble is h, since saturation sets the
@@ -28,12 +15,77 @@ GT_INLINE __m256i gt_ascii_look_up_avx2(__m256i bytes) {
   return tags;
 }
 
-GT_INLINE __m256i gt_keep_avx2(__m256i tags, unsigned first, unsigned n) {
-  static const uint8_t iota[32] __attribute__((aligned(32))) = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
-  const __m256i at = _mm256_add_epi8(_mm256_load_si256((const __m256i *)iota), _mm256_set1_epi8((char)first));
-  return _mm256_blendv_epi8(_mm256_set1_epi8(GT_TAG_END), tags, _mm256_cmpgt_epi8(_mm256_set1_epi8((char)n), at));
+/* Characters of a block with non-ASCII ones: those of ASCII are in `ascii` already and are copied run by run. */
+GT_INLINE uint8_t *gt_classify_wide_avx2(const uint8_t *block, uint64_t leads, uint64_t non_ascii, unsigned here,
+                                        const uint8_t *ascii, uint8_t *out) {
+  unsigned done = (unsigned)_tzcnt_u64(leads); /* the block may begin inside a character */
+  for (uint64_t wide = leads & non_ascii; wide; wide &= wide - 1) {
+    const unsigned at = (unsigned)_tzcnt_u64(wide);
+    if (at > done) {
+      _mm256_storeu_si256((__m256i *)out, _mm256_loadu_si256((const __m256i *)(ascii + done)));
+      _mm256_storeu_si256((__m256i *)(out + 32), _mm256_loadu_si256((const __m256i *)(ascii + done + 32)));
+      out += at - done;
+    }
+    *out++ = gt_wide_tag(block + at);
+    done = at + gt_sequence_length(block[at]);
+  }
+  if (here > done) {
+    memcpy(out, ascii + done, 64);
+    out += here - done;
+  }
+  return out;
 }
+
+GT_INLINE unsigned gt_classify_avx2(const uint8_t *p, unsigned n, uint8_t *tags, uint64_t *leads) {
+  uint8_t *out = tags;
+  for (unsigned b = 0; 64 * b < n; b++) {
+    const uint8_t *const block = p + 64 * b;
+    const unsigned here = n - 64 * b < 64 ? n - 64 * b : 64;
+    const uint64_t inside = ~0ull >> (64 - here);
+    const __m256i low = _mm256_loadu_si256((const __m256i *)block), high = _mm256_loadu_si256((const __m256i *)(block + 32));
+    const __m256i low_tags = gt_ascii_look_up_avx2(low), high_tags = gt_ascii_look_up_avx2(high);
+    const uint64_t non_ascii = gt_sign_bits_avx2(low, high) & inside;
+    if (GT_LIKELY(non_ascii == 0)) {
+      _mm256_storeu_si256((__m256i *)out, low_tags);
+      _mm256_storeu_si256((__m256i *)(out + 32), high_tags);
+      leads[b] = inside;
+      out += here;
+    } else {
+      uint8_t ascii[128] __attribute__((aligned(32))); /* 64 bytes are copied from any place in its first half */
+      _mm256_store_si256((__m256i *)ascii, low_tags);
+      _mm256_store_si256((__m256i *)(ascii + 32), high_tags);
+      const __m256i limit = _mm256_set1_epi8(-64); /* signed: 0x80..0xBF is -128..-65 */
+      leads[b] = ~gt_sign_bits_avx2(_mm256_cmpgt_epi8(limit, low), _mm256_cmpgt_epi8(limit, high)) & inside;
+      out = gt_classify_wide_avx2(block, leads[b], non_ascii, here, ascii, out);
+    }
+  }
+  return (unsigned)(out - tags);
+}
+
+GT_INLINE uint32_t *gt_flatten_avx2(uint64_t mask, uint32_t base, uint32_t *out) {
+  const unsigned count = (unsigned)__builtin_popcountll(mask);
+  uint32_t *const end = out + count;
+  /* eight at a time without a branch each: ctz of 0 is masked by the final pointer */
+  for (;;) {
+    for (unsigned i = 0; i < 8; i++) {
+      out[i] = base + (uint32_t)_tzcnt_u64(mask);
+      mask = _blsr_u64(mask);
+    }
+    out += 8;
+    if (GT_LIKELY(out >= end)) return end;
+  }
+}
+
+GT_INLINE uint64_t gt_deposit_avx2(uint64_t bits, uint64_t places) { return _pdep_u64(bits, places); }
+
+/* Two instructions; gcc makes three or four of the portable version. */
+GT_INLINE uint64_t gt_push_zero_avx2(uint64_t bits, uint64_t x) {
+  __asm__("cmp $1, %1\n\tadc %0, %0" : "+r"(bits) : "r"(x) : "cc");
+  return bits;
+}
+
+#if GT_BITSTREAM
+typedef struct { __m256i codes[GT_CODE_BYTES][2]; } gt_tags_avx2;
 
 GT_INLINE void gt_codes_avx2(gt_tags_avx2 *t, unsigned half, __m256i tags) {
   for (unsigned c = 0; c < GT_CODE_BYTES; c++) {
@@ -53,25 +105,9 @@ GT_INLINE void gt_codes_avx2(gt_tags_avx2 *t, unsigned half, __m256i tags) {
   }
 }
 
-GT_INLINE gt_tags_avx2 gt_load_ascii_avx2(const uint8_t *p, unsigned n) {
+GT_INLINE gt_tags_avx2 gt_load_tags_avx2(const uint8_t *tags) {
   gt_tags_avx2 t;
-  for (unsigned half = 0; half < 2; half++) {
-    __m256i tags = gt_ascii_look_up_avx2(_mm256_loadu_si256((const __m256i *)(p + 32 * half)));
-    if (GT_UNLIKELY(n < 64)) tags = gt_keep_avx2(tags, 32 * half, n);
-    gt_codes_avx2(&t, half, tags);
-  }
-  return t;
-}
-
-GT_INLINE gt_tags_avx2 gt_load_painted_avx2(const uint8_t *p, const uint8_t *painted, unsigned n) {
-  gt_tags_avx2 t;
-  for (unsigned half = 0; half < 2; half++) {
-    const __m256i bytes = _mm256_loadu_si256((const __m256i *)(p + 32 * half));
-    const __m256i wide = _mm256_loadu_si256((const __m256i *)(painted + 32 * half));
-    __m256i tags = _mm256_blendv_epi8(gt_ascii_look_up_avx2(bytes), wide, bytes);
-    if (GT_UNLIKELY(n < 64)) tags = gt_keep_avx2(tags, 32 * half, n);
-    gt_codes_avx2(&t, half, tags);
-  }
+  for (unsigned half = 0; half < 2; half++) gt_codes_avx2(&t, half, _mm256_load_si256((const __m256i *)(tags + 32 * half)));
   return t;
 }
 
@@ -80,23 +116,4 @@ GT_INLINE uint64_t gt_class_mask_avx2(const gt_tags_avx2 *t, unsigned k) {
   const int shift = 7 - (int)(k & 7);
   return gt_sign_bits_avx2(_mm256_slli_epi64(t->codes[k >> 3][0], shift), _mm256_slli_epi64(t->codes[k >> 3][1], shift));
 }
-
-GT_INLINE uint32_t *gt_flatten_avx2(uint64_t mask, uint32_t base, uint32_t *out) {
-  const unsigned count = (unsigned)__builtin_popcountll(mask);
-  uint32_t *const end = out + count;
-  /* eight at a time without a branch each: ctz of 0 is masked by the final pointer */
-  for (;;) {
-    for (unsigned i = 0; i < 8; i++) {
-      out[i] = base + (uint32_t)_tzcnt_u64(mask);
-      mask = _blsr_u64(mask);
-    }
-    out += 8;
-    if (GT_LIKELY(out >= end)) return end;
-  }
-}
-
-/* Two instructions; gcc makes three or four of the portable version. */
-GT_INLINE uint64_t gt_push_zero_avx2(uint64_t bits, uint64_t x) {
-  __asm__("cmp $1, %1\n\tadc %0, %0" : "+r"(bits) : "r"(x) : "cc");
-  return bits;
-}
+#endif

@@ -1,37 +1,127 @@
 /* The per-ISA vocabulary (see isa_swar.h) for AVX-512 with VBMI2: 64 bytes in one register, a mask is the uint64_t. */
-typedef struct { __m512i codes[GT_CODE_BYTES]; } gt_tags_avx512;
-
-GT_INLINE uint64_t gt_non_ascii_avx512(const uint8_t *p) { return _mm512_movepi8_mask(_mm512_loadu_si512(p)); }
-
-GT_INLINE uint64_t gt_continuation_avx512(const uint8_t *p) {
-  return _mm512_cmplt_epi8_mask(_mm512_loadu_si512(p), _mm512_set1_epi8(-64));
-}
-
 /* One permute looks up all 128 ASCII entries; the index ignores bit 7. */
 GT_INLINE __m512i gt_ascii_look_up_avx512(__m512i bytes) {
   return _mm512_permutex2var_epi8(_mm512_load_si512(gt_ascii_tags), bytes, _mm512_load_si512(gt_ascii_tags + 64));
 }
 
-GT_INLINE gt_tags_avx512 gt_codes_avx512(__m512i tags, unsigned n) {
-  gt_tags_avx512 t;
-  if (GT_UNLIKELY(n < 64)) tags = _mm512_mask_mov_epi8(_mm512_set1_epi8(GT_TAG_END), _bzhi_u64(~0ull, n), tags);
-  for (unsigned c = 0; c < GT_CODE_BYTES; c++)
-    t.codes[c] = _mm512_permutexvar_epi8(tags, _mm512_load_si512(gt_tag_codes + 64 * c));
-  return t;
+/* Tags of characters of two bytes and more.
+ *
+ * Most lead bytes, and of the others most pairs of first and second byte, stand for code points of one tag alone, which one
+ * permute looks up (gt_lead_tags, gt_pair_tags; GT_TAG_MIXED where it is not so). Of what is left a text has few *prefixes*,
+ * the bytes but the last: the characters of a prefix take their tags from one row of gt_tag_blocks, permuted by the six bits
+ * of the last byte. The rows used last are kept and tried on each block, which takes no branch; a new one takes the place of
+ * the oldest. */
+enum { GT_ROWS = 6 };
+typedef struct {
+  __m512i first[GT_ROWS], second[GT_ROWS], row[GT_ROWS]; /* the prefix's bytes, 64 times */
+  unsigned next;
+} gt_rows_avx512;
+
+#define GT_ALL(byte) _mm512_set1_epi8((char)(byte))
+GT_INLINE __m512i gt_tag_row_avx512(unsigned block) { return _mm512_load_si512(gt_tag_blocks + 64u * gt_tag_block_of[block]); }
+
+/* Of two bytes: `todo` where they begin. The prefix is one byte. */
+GT_INLINE __m512i gt_two_bytes_avx512(const uint8_t *p, __m512i bytes, __m512i second, __m512i tags, uint64_t todo, gt_rows_avx512 *rows) {
+#pragma GCC unroll 6
+  for (unsigned k = 0; k < GT_ROWS; k++) {
+    const uint64_t same = _mm512_cmpeq_epi8_mask(bytes, rows->first[k]);
+    tags = _mm512_mask_permutexvar_epi8(tags, same, second, rows->row[k]);
+  }
+  while (GT_UNLIKELY(todo = _mm512_mask_cmpeq_epi8_mask(todo, tags, GT_ALL(GT_TAG_MIXED)))) {
+    const uint8_t *const c = p + _tzcnt_u64(todo);
+    const unsigned k = rows->next++ % GT_ROWS;
+    rows->first[k] = GT_ALL(c[0]);
+    rows->row[k] = gt_tag_row_avx512(c[0] & 0x1F);
+    tags = _mm512_mask_permutexvar_epi8(tags, _mm512_mask_cmpeq_epi8_mask(todo, bytes, rows->first[k]), second, rows->row[k]);
+  }
+  return tags;
 }
 
-GT_INLINE gt_tags_avx512 gt_load_ascii_avx512(const uint8_t *p, unsigned n) {
-  return gt_codes_avx512(gt_ascii_look_up_avx512(_mm512_loadu_si512(p)), n);
+/* Of three bytes: a prefix of two. */
+GT_INLINE __m512i gt_three_bytes_avx512(const uint8_t *p, __m512i bytes, __m512i second, __m512i tags, uint64_t todo, gt_rows_avx512 *rows) {
+  const __m512i third = _mm512_loadu_si512(p + 2);
+#pragma GCC unroll 6
+  for (unsigned k = 0; k < GT_ROWS; k++) {
+    const uint64_t same = _mm512_mask_cmpeq_epi8_mask(_mm512_cmpeq_epi8_mask(bytes, rows->first[k]), second, rows->second[k]);
+    tags = _mm512_mask_permutexvar_epi8(tags, same, third, rows->row[k]);
+  }
+  while (GT_UNLIKELY(todo = _mm512_mask_cmpeq_epi8_mask(todo, tags, GT_ALL(GT_TAG_MIXED)))) {
+    const uint8_t *const c = p + _tzcnt_u64(todo);
+    const unsigned k = rows->next++ % GT_ROWS;
+    rows->first[k] = GT_ALL(c[0]);
+    rows->second[k] = GT_ALL(c[1]);
+    rows->row[k] = gt_tag_row_avx512((c[0] & 0x0Fu) << 6 | (c[1] & 0x3F));
+    const uint64_t same = _mm512_mask_cmpeq_epi8_mask(_mm512_mask_cmpeq_epi8_mask(todo, bytes, rows->first[k]), second, rows->second[k]);
+    tags = _mm512_mask_permutexvar_epi8(tags, same, third, rows->row[k]);
+  }
+  return tags;
 }
 
-GT_INLINE gt_tags_avx512 gt_load_painted_avx512(const uint8_t *p, const uint8_t *painted, unsigned n) {
-  const __m512i bytes = _mm512_loadu_si512(p);
-  const __m512i wide = _mm512_loadu_si512(painted);
-  return gt_codes_avx512(_mm512_mask_mov_epi8(gt_ascii_look_up_avx512(bytes), _mm512_movepi8_mask(bytes), wide), n);
+/* Of four bytes, which are rare: one prefix of three after the other. */
+GT_NOINLINE __m512i gt_four_bytes_avx512(const uint8_t *p, __m512i bytes, __m512i second, __m512i tags, uint64_t todo) {
+  const __m512i third = _mm512_loadu_si512(p + 2), fourth = _mm512_loadu_si512(p + 3);
+  while (todo) {
+    const uint8_t *const c = p + _tzcnt_u64(todo);
+    uint64_t same = _mm512_mask_cmpeq_epi8_mask(todo, bytes, GT_ALL(c[0]));
+    same = _mm512_mask_cmpeq_epi8_mask(_mm512_mask_cmpeq_epi8_mask(same, second, GT_ALL(c[1])), third, GT_ALL(c[2]));
+    const unsigned block = (c[0] & 0x07u) << 12 | (c[1] & 0x3Fu) << 6 | (c[2] & 0x3F);
+    tags = _mm512_mask_permutexvar_epi8(tags, same, fourth, gt_tag_row_avx512(block));
+    todo &= ~same;
+  }
+  return tags;
 }
 
-GT_INLINE uint64_t gt_class_mask_avx512(const gt_tags_avx512 *t, unsigned k) {
-  return _mm512_test_epi8_mask(t->codes[k >> 3], _mm512_set1_epi8((char)(1u << (k & 7))));
+/* Characters that begin at `wide`; `tags` has those of ASCII. */
+GT_INLINE __m512i gt_wide_tags_avx512(const uint8_t *p, __m512i bytes, __m512i tags, uint64_t wide, gt_rows_avx512 *rows) {
+  tags = _mm512_mask_permutexvar_epi8(tags, wide, bytes, _mm512_load_si512(gt_lead_tags));
+  wide = _mm512_mask_cmpeq_epi8_mask(wide, tags, GT_ALL(GT_TAG_MIXED));
+  if (wide == 0) return tags;
+  const __m512i second = _mm512_loadu_si512(p + 1);
+  const uint64_t two = _mm512_mask_cmplt_epu8_mask(wide, bytes, GT_ALL(0xE0));
+  if (two) tags = gt_two_bytes_avx512(p, bytes, second, tags, two, &rows[0]);
+  if (two == wide) return tags;
+#pragma GCC unroll 16
+  for (unsigned lead = 0; lead < 16; lead++)
+    if (GT_MIXED_LEADS >> lead & 1) {
+      const uint64_t same = _mm512_cmpeq_epi8_mask(bytes, GT_ALL(0xE0 | lead));
+      tags = _mm512_mask_permutexvar_epi8(tags, same, second, _mm512_load_si512(gt_pair_tags + 64 * lead));
+    }
+  wide = _mm512_mask_cmpeq_epi8_mask(wide, tags, GT_ALL(GT_TAG_MIXED));
+  if (wide == 0) return tags;
+  const uint64_t three = _mm512_mask_cmplt_epu8_mask(wide, bytes, GT_ALL(0xF0));
+  if (three) tags = gt_three_bytes_avx512(p, bytes, second, tags, three, &rows[1]);
+  if (three != wide) tags = gt_four_bytes_avx512(p, bytes, second, tags, wide & ~three);
+  return tags;
+}
+
+GT_INLINE unsigned gt_classify_avx512(const uint8_t *p, unsigned n, uint8_t *tags, uint64_t *leads) {
+  uint8_t *out = tags;
+  gt_rows_avx512 rows[2]; /* of two bytes, of three */
+  int rows_ready = 0;
+  for (unsigned b = 0; 64 * b < n; b++) {
+    const uint8_t *const block = p + 64 * b;
+    const unsigned here = n - 64 * b < 64 ? n - 64 * b : 64;
+    const uint64_t inside = _bzhi_u64(~0ull, here);
+    const __m512i bytes = _mm512_loadu_si512(block);
+    const __m512i ascii = gt_ascii_look_up_avx512(bytes);
+    const uint64_t non_ascii = _mm512_movepi8_mask(bytes) & inside;
+    if (GT_LIKELY(non_ascii == 0)) {
+      leads[b] = inside;
+      _mm512_storeu_si512(out, ascii);
+      out += here;
+    } else {
+      if (!rows_ready) {
+        memset(rows, 0xFF, sizeof rows); /* no text has that byte */
+        rows_ready = 1;
+      }
+      const uint64_t here_leads = _mm512_cmpge_epi8_mask(bytes, _mm512_set1_epi8(-64)) & inside; /* 10xxxxxx is below, signed */
+      const __m512i all = gt_wide_tags_avx512(block, bytes, ascii, non_ascii & here_leads, rows);
+      leads[b] = here_leads;
+      _mm512_storeu_si512(out, _mm512_maskz_compress_epi8(here_leads, all));
+      out += __builtin_popcountll(here_leads);
+    }
+  }
+  return (unsigned)(out - tags);
 }
 
 GT_INLINE uint32_t *gt_flatten_avx512(uint64_t mask, uint32_t base, uint32_t *out) {
@@ -48,8 +138,25 @@ GT_INLINE uint32_t *gt_flatten_avx512(uint64_t mask, uint32_t base, uint32_t *ou
   return out + count;
 }
 
+GT_INLINE uint64_t gt_deposit_avx512(uint64_t bits, uint64_t places) { return _pdep_u64(bits, places); }
+
 /* Two instructions; gcc makes three or four of the portable version. */
 GT_INLINE uint64_t gt_push_zero_avx512(uint64_t bits, uint64_t x) {
   __asm__("cmp $1, %1\n\tadc %0, %0" : "+r"(bits) : "r"(x) : "cc");
   return bits;
 }
+
+#if GT_BITSTREAM
+typedef struct { __m512i codes[GT_CODE_BYTES]; } gt_tags_avx512;
+
+GT_INLINE gt_tags_avx512 gt_load_tags_avx512(const uint8_t *tags) {
+  const __m512i here = _mm512_load_si512(tags);
+  gt_tags_avx512 t;
+  for (unsigned c = 0; c < GT_CODE_BYTES; c++) t.codes[c] = _mm512_permutexvar_epi8(here, _mm512_load_si512(gt_tag_codes + 64 * c));
+  return t;
+}
+
+GT_INLINE uint64_t gt_class_mask_avx512(const gt_tags_avx512 *t, unsigned k) {
+  return _mm512_test_epi8_mask(t->codes[k >> 3], _mm512_set1_epi8((char)(1u << (k & 7))));
+}
+#endif

@@ -4,7 +4,7 @@ typedef struct {
   const char *name;
   int (*encode_span)(gt_thread *t, const uint8_t *begin, const uint8_t *stop, const uint8_t *end, const uint8_t *limit,
                      gt_ids *ids);
-  int64_t (*boundaries)(const uint8_t *text, size_t length, uint64_t *starts, int64_t capacity);
+  int64_t (*boundaries)(const uint8_t *text, size_t length, uint64_t *starts, uint64_t *stops, int64_t capacity);
   int (*supported)(void);
 } gt_kernel;
 
@@ -23,13 +23,11 @@ static int gt_has_avx512(void) {
 
 #define GT_KERNEL(isa, supported) {#isa, gt_encode_span_##isa, gt_boundaries_##isa, supported}
 static const gt_kernel gt_kernels[] = { /* best first */
-#if GT_BITSTREAM
 #if defined(__x86_64__)
   GT_KERNEL(avx512, gt_has_avx512),
   GT_KERNEL(avx2, gt_has_avx2),
 #endif
   GT_KERNEL(swar, gt_always),
-#endif
   GT_KERNEL(automaton, gt_always),
 };
 enum { GT_KERNELS = sizeof gt_kernels / sizeof *gt_kernels };
@@ -80,7 +78,8 @@ GT_API const char *gt_isas(void) {
   return names;
 }
 
-GT_API int64_t gt_boundaries(const uint8_t *text, size_t length, const char *isa, uint64_t *starts, int64_t capacity) {
+GT_API int64_t gt_boundaries(const uint8_t *text, size_t length, const char *isa, uint64_t *starts, uint64_t *stops,
+                             int64_t capacity) {
   const gt_kernel *const kernel = isa ? gt_kernel_named(isa) : gt_active;
-  return kernel ? kernel->boundaries(text, length, starts, capacity) : GT_BAD_ARGUMENT;
+  return kernel ? kernel->boundaries(text, length, starts, stops, capacity) : GT_BAD_ARGUMENT;
 }

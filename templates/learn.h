@@ -123,7 +123,7 @@ static void gt_gather_parts(gt_thread *t, const uint8_t *text, size_t words) {
     const gt_new_word *const word = &t->new_words[w];
     const gt_miss *const miss = &t->misses[word->miss];
     const uint8_t *const p = text + t->starts[miss->index];
-    const size_t n = t->starts[miss->index + 1] - t->starts[miss->index];
+    const size_t n = GT_PIECE_STOP(t, miss->index) - t->starts[miss->index];
     uint32_t *const ids = t->side + t->side_used;
     size_t count = 0;
     for (uint32_t i = word->first_part; i < word->end_part; i++) {
@@ -160,7 +160,7 @@ GT_NOINLINE int gt_learn(gt_thread *t, const uint8_t *text, const uint8_t *limit
   for (size_t u = 0; u < unknown; u++) {
     const gt_miss *const miss = &t->misses[t->missed[u]];
     const uint32_t at = t->starts[miss->index];
-    const size_t n = t->starts[miss->index + 1] - at;
+    const size_t n = GT_PIECE_STOP(t, miss->index) - at;
     gt_value value;
     if (GT_UNLIKELY(n > GT_LONG_WORD)) {
       const size_t count = gt_pretoken_ids(t, text + at, n, limit, t->side + t->side_used);

@@ -60,7 +60,6 @@ static gt_task *gt_add_task(gt_work *w, int64_t first_text, int64_t end_text) {
 /* The first place at or after p, and before end, where a piece starts whatever comes before: between two characters
  * whose tags always part. NULL if there is none. */
 static const uint8_t *gt_next_sync(const uint8_t *p, const uint8_t *end) {
-#if GT_BITSTREAM
   while (p < end && (*p & 0xC0) == 0x80) p++;
   if (p >= end) return NULL;
   unsigned before = gt_tag_before(p, end);
@@ -71,10 +70,6 @@ static const uint8_t *gt_next_sync(const uint8_t *p, const uint8_t *end) {
     if (gt_sync_pairs[before * GT_TAGS + tag]) return p;
     before = tag;
   }
-#else
-  (void)p, (void)end;
-  return NULL;
-#endif
 }
 
 /* ------------------------------------------------------------------ cutting a large text */

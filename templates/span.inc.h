@@ -1,51 +1,80 @@
-/* A scan with its pieces encoded, and a scan alone. Included once for each ISA, after scan.inc.h and encode.inc.h. */
+/* A scan with its pieces encoded, and a scan alone. Included once for each kernel, after scan.inc.h and encode.inc.h. */
 
 /* Ids of [begin, stop), appended; see gt_scan for stop, end and limit. 0 without memory. */
 static int GT_ISA(gt_encode_span)(gt_thread *t, const uint8_t *begin, const uint8_t *stop, const uint8_t *end,
                                   const uint8_t *limit, gt_ids *ids) {
   GT_ISA(gt_scan) scan;
   GT_ISA(gt_scan_open)(&scan, begin, stop, end, limit, &t->memo, t->tail);
-  const uint8_t *pending = begin, *chunk = begin; /* the piece that goes on in the next chunk */
+  const uint8_t *pending = GT_REMOVES ? NULL : begin, *chunk = begin; /* the piece that goes on in the next chunk */
   const uint8_t *text;
-  uint32_t *last;
+  gt_places places = {.starts = t->starts};
   unsigned n;
-  while ((n = GT_ISA(gt_scan_next)(&scan, &text, t->starts, &last)) != 0) {
-    size_t count = (size_t)(last - t->starts);
-    if (count) {
-      const uint8_t *const first = chunk + t->starts[0];
-      if (pending < first && GT_UNLIKELY(!gt_append_pretoken(t, pending, (size_t)(first - pending), limit, ids))) return 0;
-      if (chunk + n == stop) {
-        t->starts[count] = n;
-        pending = stop;
-      } else {
-        count--;
-        pending = chunk + t->starts[count];
-      }
-      /* past the chunk 64 bytes can be read, of the text or of its copy */
-      if (count && GT_UNLIKELY(!GT_ISA(gt_encode_batch)(t, text, text + n + 64, count, ids))) return 0;
+  /* past the chunk GT_PAST bytes can be read, of the text or of its copy */
+#if GT_REMOVES
+  for (;; chunk += n) {
+    /* the stop of the pending piece would come first: it goes before the list, so that stops[i] is that of starts[i] */
+    places.stops = GT_STOPS(t) - (pending != NULL);
+    if ((n = GT_ISA(gt_scan_next)(&scan, &text, &places)) == 0) break;
+    if (pending) {
+      if (places.stops_end < GT_STOPS(t)) continue;
+      const size_t length = (size_t)(chunk + t->stop_list[0] - pending);
+      if (GT_UNLIKELY(!gt_append_pretoken(t, pending, length, limit, ids))) return 0;
+      pending = NULL;
     }
-    chunk += n;
+    size_t count = (size_t)(places.stops_end - GT_STOPS(t));
+    if (count < (size_t)(places.starts_end - t->starts)) { /* the last piece is open */
+      if (chunk + n == stop) GT_STOPS(t)[count++] = n;
+      else pending = chunk + t->starts[count];
+    }
+    if (count && GT_UNLIKELY(!GT_ISA(gt_encode_batch)(t, text, text + n + GT_PAST, count, ids))) return 0;
   }
-  if (pending < stop) return gt_append_pretoken(t, pending, (size_t)(stop - pending), limit, ids);
-  return 1;
+  return !pending || gt_append_pretoken(t, pending, (size_t)(stop - pending), limit, ids);
+#else
+  for (; (n = GT_ISA(gt_scan_next)(&scan, &text, &places)) != 0; chunk += n) {
+    size_t count = (size_t)(places.starts_end - t->starts);
+    if (count == 0) continue;
+    const uint8_t *const first = chunk + t->starts[0];
+    if (pending < first && GT_UNLIKELY(!gt_append_pretoken(t, pending, (size_t)(first - pending), limit, ids))) return 0;
+    if (chunk + n == stop) {
+      t->starts[count] = n;
+      pending = stop;
+    } else {
+      count--;
+      pending = chunk + t->starts[count];
+    }
+    if (count && GT_UNLIKELY(!GT_ISA(gt_encode_batch)(t, text, text + n + GT_PAST, count, ids))) return 0;
+  }
+  return pending == stop || gt_append_pretoken(t, pending, (size_t)(stop - pending), limit, ids);
+#endif
 }
 
-/* gt_boundaries for one ISA. */
-static int64_t GT_ISA(gt_boundaries)(const uint8_t *text, size_t length, uint64_t *starts, int64_t capacity) {
+/* gt_boundaries for one kernel. */
+static int64_t GT_ISA(gt_boundaries)(const uint8_t *text, size_t length, uint64_t *starts, uint64_t *stops, int64_t capacity) {
   gt_thread *const t = gt_thread_self();
   if (!t) return GT_NO_MEMORY;
   GT_ISA(gt_scan) scan;
   const uint8_t *const end = text + length;
   GT_ISA(gt_scan_open)(&scan, text, end, end, end, &t->memo, t->tail);
-  int64_t found = 0;
+  int64_t found = 0, stopped = 0;
   uint64_t chunk = 0;
   const uint8_t *bytes;
-  uint32_t *last;
-  unsigned n;
-  while ((n = GT_ISA(gt_scan_next)(&scan, &bytes, t->starts, &last)) != 0) {
-    for (const uint32_t *at = t->starts; at < last; at++, found++)
+  gt_places places = {.starts = t->starts};
+#if GT_REMOVES
+  places.stops = GT_STOPS(t);
+#endif
+  for (unsigned n; (n = GT_ISA(gt_scan_next)(&scan, &bytes, &places)) != 0; chunk += n) {
+    const uint32_t *at = t->starts;
+#if GT_REMOVES
+    if (stops)
+      for (const uint32_t *to = GT_STOPS(t); to < places.stops_end && stopped < capacity; to++) stops[stopped++] = chunk + *to;
+#else
+    if (stops) /* each but the first of all stops the piece before */
+      for (const uint32_t *to = at + (found == 0); to < places.starts_end && stopped < capacity; to++)
+        stops[stopped++] = chunk + *to;
+#endif
+    for (; at < places.starts_end; at++, found++)
       if (found < capacity) starts[found] = chunk + *at;
-    chunk += n;
   }
+  if (stops && stopped < found && stopped < capacity) stops[stopped] = length; /* open at the end */
   return found;
 }

@@ -77,6 +77,9 @@ typedef struct gt_thread {
   struct gt_thread *next_free;
   /* one batch: the pieces of a chunk */
   uint32_t starts[GT_CHUNK + 128];
+#if GT_REMOVES
+  uint32_t stop_list[1 + GT_CHUNK + 128]; /* see GT_STOPS */
+#endif
   gt_value values[GT_CHUNK + 16];
   uint32_t missed[GT_CHUNK + 128]; /* numbers of pieces */
   gt_miss misses[GT_CHUNK + 16];
@@ -89,6 +92,14 @@ typedef struct gt_thread {
   uint32_t part_ids[GT_CHUNK + 64];
   size_t part_count, piece_count, part_ids_used;
 } gt_thread;
+
+/* Where piece i of the batch stops. Text that is removed lies between pieces; without it they tile the text. */
+#if GT_REMOVES
+#define GT_STOPS(t) ((t)->stop_list + 1) /* before them, the stop of a piece that began in an earlier chunk */
+#define GT_PIECE_STOP(t, i) GT_STOPS(t)[i]
+#else
+#define GT_PIECE_STOP(t, i) (t)->starts[(i) + 1]
+#endif
 
 /* From 2 MiB on memory is put on huge pages where the system grants them: random probes then miss the TLB less, and fresh
  * memory takes fewer page faults. */
@@ -162,7 +173,7 @@ static void gt_thread_free(gt_thread *t) {
   free(t->arena);
   free(t->merge.memory);
   free(t->normalized.memory);
-  free(t->memo.states);
+  free(t->memo.notes);
   free(t->ids);
   free(t);
 }
@@ -261,7 +272,7 @@ static void gt_thread_trim(gt_thread *t) {
 
 static size_t gt_thread_size(const gt_thread *t) {
   return GT_THREAD_BYTES + (sizeof *t->words << t->word_bits) + (sizeof *t->longs << t->long_bits) +
-         (t->parts ? sizeof *t->parts << GT_PART_BITS : 0) + t->arena_capacity * 4 + t->merge.capacity + t->normalized.capacity + t->memo.capacity +
+         (t->parts ? sizeof *t->parts << GT_PART_BITS : 0) + t->arena_capacity * 4 + t->merge.capacity + t->normalized.capacity + t->memo.capacity * sizeof *t->memo.notes +
          t->id_capacity * 4;
 }
 

@@ -1,8 +1,7 @@
 """BitProgram -> the boundary kernel's C text: one statement a step, in the program's order.
 
 For every right stream q the kernel holds `ahead_q`, its value at the next character; for every left stream p it holds
-`behind_p`, its value at the previous one. In the wide copy a character is several bytes: the value of its first byte is
-carried over the others (at most three), so that the neighbour is again one byte away.
+`behind_p`, its value at the previous one. Bits are characters, so the neighbour is one shift away.
 """
 
 from __future__ import annotations
@@ -45,6 +44,7 @@ def render_boundary(program: BitProgram) -> str:
             ],
             left_lines=_step_lines(program, program.left, _ON),
             start_lines=_code(f"const uint64_t starts = {_c(program.starts, program)};"),
+            stop_lines=[] if program.stops is None else _code(f"*stops = {_c(program.stops, program)};"),
         )
     )
 
@@ -78,28 +78,18 @@ def _code(line: str, indent: int = 2) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Direction:
-    """How one pass is written: the letter of its streams, the name of their value at the neighbour, and the C for moving
-    a stream by one character (`shift`), for giving all bytes of a character its value (`spread`), both of a stream's name
-    and number, and for the bit that the next block needs (`last`)."""
+    """How one pass is written: the letter of its streams, the name of their value at the neighbour, and the C, both of a
+    stream's name and number, for moving a stream by one character (`shift`) and for the bit that the next block needs, in
+    the place where it needs it (`carry`)."""
 
     letter: str
     neighbour: str
     shift: str
-    spread: str
-    last: str
+    carry: str
 
 
-# towards the start of the text, where the carry comes in at `top`; towards its end, where it comes in at bit 0
-_BACK = _Direction(
-    "q",
-    "ahead_q",
-    "GT_SHIFT_BACK({0}, carry[{1}], top)",
-    "GT_CARRY_BACK({0}, continuation, carry[{1}], top)",
-    "{0} & 1",
-)
-_ON = _Direction(
-    "p", "behind_p", "GT_SHIFT_ON({0}, carry[{1}])", "GT_CARRY_ON({0}, continuation, carry[{1}])", "{0} >> 63"
-)
+_BACK = _Direction("q", "ahead_q", "GT_SHIFT_BACK({0}, carry[{1}])", "{0} << 63")
+_ON = _Direction("p", "behind_p", "GT_SHIFT_ON({0}, carry[{1}])", "{0} >> last")
 
 
 def _step_lines(program: BitProgram, steps: tuple[Step, ...], direction: _Direction) -> list[str]:
@@ -111,28 +101,25 @@ def _step_lines(program: BitProgram, steps: tuple[Step, ...], direction: _Direct
             continue
         i = step.stream
         name = f"{direction.letter}{i}"
-        shifted, spread = direction.shift.format(name, i), direction.spread.format(name, i)
+        shifted = direction.shift.format(name, i)
         match step:
             case Plain(expr=expr):
-                lines += _code(f"uint64_t {name} = {_c(expr, program)};")
-                lines.append(f"  if (wide) {spread};")
+                lines += _code(f"const uint64_t {name} = {_c(expr, program)};")
             case Run(enter=enter, stay=stay):
-                lines += _code(f"uint64_t {name} = {_c(enter, program)}, stay_{name} = {_c(stay, program)};")
-                lines.append(f"  if (wide) {name} &= ~continuation, stay_{name} |= continuation;")
+                lines += _code(f"const uint64_t stay_{name} = {_c(stay, program)};")
+                lines += _code(f"uint64_t {name} = {_c(enter, program)};")
                 lines += _run_back(name, i) if direction is _BACK else _run_on(name, shifted)
             case Link(enter=enter, stay=stay):
                 lines += _code(f"uint64_t {name} = {_c(enter, program)};")
-                lines.append(f"  if (wide) {spread};")
                 lines += _code(f"{name} |= ({_c(stay, program)}) & {shifted};")
-                lines.append(f"  if (wide) {spread};")
         lines.append(f"  const uint64_t {direction.neighbour}{i} = {shifted};")
-        lines.append(f"  carry[{i}] = {direction.last.format(name)};")
+        lines.append(f"  carry[{i}] = {direction.carry.format(name)};")
     return lines
 
 
 def _run_back(name: str, stream: int) -> list[str]:
     return [
-        f"  {name} |= carry[{stream}] << top & stay_{name};",
+        f"  {name} |= carry[{stream}] & stay_{name};",
         f"  for (uint64_t more = {name}; more;) {{ /* one character back each time; runs are short */",
         f"    more = {name} >> 1 & stay_{name} & ~{name};",
         f"    {name} |= more;",
@@ -162,7 +149,6 @@ def _cycle(step: Cycle, program: BitProgram, direction: _Direction) -> list[str]
     for plain in step.steps:
         i = plain.stream
         lines += _code(f"{letter}{i} = {_c(plain.expr, program)};", 4)
-        lines.append(f"    if (wide) {direction.spread.format(f'{letter}{i}', i)};")
         lines.append(f"    {neighbour}{i} = {shifted[i]};")
         if plain is step.steps[0] and step.ring:
             lines.append(f"    if (changed == 2 && {letter}{i} == old{i}) break; /* the rest follows from this one */")
@@ -172,5 +158,5 @@ def _cycle(step: Cycle, program: BitProgram, direction: _Direction) -> list[str]
         lines.append(f"    changed = {' | '.join(f'({letter}{i} ^ old{i})' for i in watched)};")
     lines.append("  }")
     for i in streams:
-        lines.append(f"  carry[{i}] = {direction.last.format(f'{letter}{i}')};")
+        lines.append(f"  carry[{i}] = {direction.carry.format(f'{letter}{i}')};")
     return lines

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from gigatok_compile.emit.boundary import render_boundary
 from gigatok_compile.emit.environment import make_environment, template_text
-from gigatok_compile.emit.tag_tables import automaton_tables, tag_tables
+from gigatok_compile.emit.tag_tables import bit_tables, tag_tables
+from gigatok_compile.emit.walk_tables import walk_tables
 from gigatok_compile.ir.definition import TokenizerDefinition
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.ir.split import SplitKernel
@@ -26,11 +27,16 @@ HEADERS = (
     "utf8.h",
     "added.h",
     "normalize.h",
-    "automaton.h",
     "boundary.h",
     "isa_swar.h",
     "isa_avx2.h",
     "isa_avx512.h",
+    "isa_automaton.h",
+    "kernel.inc.h",
+    "bits.inc.h",
+    "walk.h",
+    "walk.inc.h",
+    "chunk.inc.h",
     "scan.inc.h",
     "encode.inc.h",
     "span.inc.h",
@@ -46,10 +52,11 @@ TABLES_FILE = "tables.bin"
 
 def kernel_tables(kernel: SplitKernel) -> TableSet:
     """Tables of the splitting kernels."""
-    tables = automaton_tables(kernel.steps[0].automaton, kernel.steps[0].tags)
+    tables = tag_tables(kernel.alphabet) | walk_tables(kernel.machine)
+    constants = {"bitstream": int(kernel.bits is not None), "removes": int(kernel.machine.removes)}
     if kernel.bits is not None:
-        tables |= tag_tables(kernel.bits, kernel.machine, kernel.alphabet)
-    return tables | TableSet(constants={"bitstream": int(kernel.bits is not None)})
+        tables |= bit_tables(kernel.bits)
+    return tables | TableSet(constants=constants)
 
 
 def definition_tables(definition: TokenizerDefinition) -> TableSet:

@@ -1,146 +1,83 @@
-"""BitProgram and tags -> the tables its kernel reads: tags of bytes and code points, class codes, the right automaton.
+"""Alphabet and BitProgram -> the tables that stages one and two of a kernel read: tags of characters, class codes of tags.
 
-The kernel's tags are coarser than the pattern's: columns of the automaton that are in the same classes and that the right automaton does not
-tell apart are one. Each gets a code, a string of bits, one for each class; a class mask is then one bit of the codes.
+A kernel's tag is a column of the machine, or "past the end of the text", the last one. Non-ASCII characters are looked up
+in rows of 64 code points, the six bits of the last byte. For whole texts at a time there are two coarser tables, by lead byte
+and by the first two bytes: they say the tag where all code points have the same, as with most scripts.
+
+Each tag gets a code, a string of bits, one for each class; a class mask is then one bit of the codes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from gigatok_compile.errors import CompileError
-from gigatok_compile.ir.automaton import BoundaryAutomaton
 from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.ir.bits import BitProgram
 from gigatok_compile.ir.plan import Table, TableSet
-from gigatok_compile.ir.tags import Tag, TagProgram
+from gigatok_compile.ir.tags import Tag
 
 CODE_POINTS = 0x110000
-MAX_KERNEL_TAGS = 64  # one 64-byte permute looks up a tag's code
-MAX_RIGHT_STATES = 254  # 255 stands for "unknown" in the memo of chunk ends
-MAX_RIGHT_STREAMS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class KernelTags:
-    """kernel_tag[c] for every column c of the automaton; the last kernel tag is "past the end of the text"."""
-
-    kernel_tag: tuple[int, ...]
-    count: int  # the end included
-
-    @property
-    def end(self) -> int:
-        return self.count - 1
-
-
-def merge_tags(program: BitProgram) -> KernelTags:
-    """Columns that the kernel cannot tell apart fall together; numbered by first column."""
-    numbers: dict[tuple[object, ...], int] = {}
-    kernel_tag = []
-    for tag, row in enumerate(program.right_table):
-        key = (tuple(tag in c.tags for c in program.classes), row)
-        kernel_tag.append(numbers.setdefault(key, len(numbers)))
-    return KernelTags(tuple(kernel_tag), len(numbers) + 1)
+SURROGATES = slice(0xD800, 0xE000)
+MAX_BIT_TAGS = 64  # one 64-byte permute looks up a tag's code
+MAX_TAGS = 255  # the end included
+MIXED = 255  # no tag: code points of several
 
 
 def check_kernel_limits(program: BitProgram, machine: Bimachine) -> None:
-    """Raises CompileError if the pattern is beyond what the kernel holds (64 tags, 254 right states, 64 right streams)."""
-    for what, value, limit in (
-        ("kernel tags", merge_tags(program).count, MAX_KERNEL_TAGS),
-        ("right states", machine.right_count, MAX_RIGHT_STATES),
-        ("right streams", program.right_count, MAX_RIGHT_STREAMS),
-    ):
-        if value > limit:
-            raise CompileError(f"the bitstream kernel holds at most {limit} {what}, this pattern needs {value}")
+    """Raises CompileError if the pattern has more tags than the bitstream kernel holds."""
+    if machine.tag_count + 1 > MAX_BIT_TAGS:
+        raise CompileError(f"the bitstream kernel holds at most {MAX_BIT_TAGS - 1} tags, this pattern needs {machine.tag_count}")
 
 
-def tag_tables(program: BitProgram, machine: Bimachine, alphabet: Sequence[Tag]) -> TableSet:
-    """Tables and constants of the boundary kernel; check_kernel_limits has passed."""
-    kernel = merge_tags(program)
-    states = machine.right_count
-    of_code_point = _by_code_point(alphabet, kernel.kernel_tag, kernel.end)
-    blocks, block_of = _two_stages(of_code_point)
-    code_bytes = max(1, (len(program.classes) + 7) // 8)
-    codes = np.zeros((code_bytes, MAX_KERNEL_TAGS), dtype=np.uint8)
-    for number, c in enumerate(program.classes):
-        for tag_index in c.tags:
-            position = kernel.end if tag_index == machine.tag_count else kernel.kernel_tag[tag_index]
-            codes[number // 8, position] |= 1 << number % 8
-    right = np.zeros((kernel.count, states), dtype=np.uint8)
-    for tag_index, row in enumerate(machine.right):
-        right[kernel.kernel_tag[tag_index]] = row
-    sync = np.zeros((kernel.count, kernel.count), dtype=np.uint8)
-    for before, after in certain_pairs(machine, kernel):
-        sync[before, after] = 1
+def tag_tables(alphabet: Sequence[Tag]) -> TableSet:
+    """Code points to tags."""
+    end = len(alphabet)
+    of_code_point = np.full(CODE_POINTS, end, dtype=np.uint8)
+    for tag in alphabet:
+        for low, high in tag.ranges:
+            of_code_point[low : high + 1] = tag.index
+    of_code_point[SURROGATES] = end  # no text has them
+    rows, row_of = _two_stages(of_code_point)
+    leads, pairs = _uniform(of_code_point)
+    mixed = sum(1 << lead for lead in range(16) if leads[0x20 + lead] == MIXED)
     return TableSet(
         tables=(
-            Table("ascii_tags", of_code_point[:128].copy(), "kernel tag of an ASCII byte"),
-            Table("tag_block_of", block_of, "block of 64 code points -> row of tag_blocks"),
-            Table("tag_blocks", blocks, "kernel tags of 64 code points, equal rows once"),
-            Table("tag_codes", codes.reshape(-1), "class bits of a kernel tag, 64 entries a byte of code"),
-            Table("right_table", right.reshape(-1), "right state before a tag, by tag and state after it"),
+            Table("ascii_tags", of_code_point[:128].copy(), "tag of an ASCII byte"),
+            Table("tag_block_of", row_of, "block of 64 code points -> row of tag_blocks"),
+            Table("tag_blocks", rows, "tags of 64 code points, equal rows once"),
+            Table("lead_tags", leads, "tag of all characters that begin with byte 0xC0 + i, or GT_TAG_MIXED"),
+            Table("pair_tags", pairs, "the same for bytes 0xE0 + i / 64 and 0x80 + i % 64"),
+        ),
+        constants={"tags": end + 1, "tag_end": end, "tag_mixed": MIXED, "mixed_leads": mixed},
+    )
+
+
+def bit_tables(program: BitProgram) -> TableSet:
+    """Class codes and constants of the bit program; check_kernel_limits has passed."""
+    code_bytes = max(1, (len(program.classes) + 7) // 8)
+    codes = np.zeros((code_bytes, MAX_BIT_TAGS), dtype=np.uint8)
+    for number, c in enumerate(program.classes):
+        for tag in c.tags:
+            codes[number // 8, tag] |= 1 << number % 8
+    initially = np.array(program.initially or (False,), dtype=np.uint8)
+    return TableSet(
+        tables=(
+            Table("tag_codes", codes.reshape(-1), "class bits of a tag, 64 entries a byte of code"),
             Table("right_values", np.array(program.right_values, dtype=np.uint64), "bit i: right stream i, by state"),
-            Table("sync_pairs", sync.reshape(-1), "1: a piece always starts between these two tags"),
-            Table(
-                "left_initial", np.array(program.initially or (False,), dtype=np.uint8), "left streams before the text"
-            ),
+            Table("left_initial", initially, "left streams before the text"),
         ),
         constants={
-            "tags": kernel.count,
-            "tag_end": kernel.end,
             "code_bytes": code_bytes,
             "classes": len(program.classes),
             "symbols": max(1, len(program.symbols)),
             "right": program.right_count,
             "left": len(program.initially),
-            "right_states": states,
         },
     )
-
-
-def certain_pairs(machine: Bimachine, kernel: KernelTags) -> list[tuple[int, int]]:
-    """Pairs of kernel tags between which a piece starts whatever comes before and after (a synchronising context)."""
-    outcomes: dict[tuple[int, int], bool] = {}
-    by_state: dict[int, list[tuple[int, int, bool]]] = {}
-    for (state, tag, after), (_, starts) in machine.left.items():
-        by_state.setdefault(state, []).append((tag, after, starts))
-    for (_, tag, after), (target, _) in machine.left.items():
-        for next_tag, next_after, starts in by_state.get(target, ()):
-            if machine.right[next_tag][next_after] == after:
-                pair = (kernel.kernel_tag[tag], kernel.kernel_tag[next_tag])
-                outcomes[pair] = outcomes.get(pair, True) and starts
-    return sorted(pair for pair, always in outcomes.items() if always)
-
-
-def automaton_tables(automaton: BoundaryAutomaton, tags: TagProgram) -> TableSet:
-    """Tables and constants of the automaton kernel (templates/automaton.h)."""
-    columns = _by_code_point(tags.tags, automaton.columns, automaton.end_column)
-    blocks, block_of = _two_stages(columns)
-    cells = automaton.moves.astype(np.uint16) | (automaton.accepts.astype(np.uint16) << 15)
-    return TableSet(
-        tables=(
-            Table("ascii_columns", columns[:128].copy(), "automaton column of an ASCII byte"),
-            Table("column_block_of", block_of, "block of 64 code points -> row of column_blocks"),
-            Table("column_blocks", blocks, "automaton columns of 64 code points, equal rows once"),
-            Table(
-                "automaton_cells", cells.reshape(-1), "next state, top bit: a match may end here; by state and column"
-            ),
-        ),
-        constants={"automaton_columns": automaton.column_count, "automaton_start": automaton.start},
-    )
-
-
-def _by_code_point(tags: Sequence[Tag], number_of: Sequence[int], rest: int) -> npt.NDArray[np.uint8]:
-    """(0x110000,) the number of each code point's tag; `rest` for surrogates, which no text has."""
-    values = np.full(CODE_POINTS, rest, dtype=np.uint8)
-    for tag in tags:
-        for low, high in tag.ranges:
-            values[low : high + 1] = number_of[tag.index]
-    return values
 
 
 def _two_stages(values: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.unsignedinteger[Any]]]:
@@ -148,3 +85,26 @@ def _two_stages(values: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], n
     rows, row_of = np.unique(values.reshape(-1, 64), axis=0, return_inverse=True)
     row_of = row_of.reshape(-1)
     return rows.reshape(-1), row_of.astype(np.uint8 if len(rows) <= 256 else np.uint16)
+
+
+def _uniform(tags: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """The one tag of all characters with a lead byte 0xC0 up, and of all with a pair of first bytes 0xE0 0x80 up, or MIXED.
+    Bytes that no text has get tag 0."""
+    leads = np.zeros(64, dtype=np.uint8)
+    pairs = np.zeros((16, 64), dtype=np.uint8)
+
+    def common(first: int, past: int) -> int:
+        points = np.arange(max(first, 0x80), past)
+        found = np.unique(tags[points[(points < SURROGATES.start) | (points >= SURROGATES.stop)]])
+        return int(found[0]) if len(found) == 1 else MIXED if len(found) else 0
+
+    for lead in range(2, 32):
+        leads[lead] = common(lead << 6, lead + 1 << 6)
+    for lead in range(16):
+        leads[0x20 + lead] = common(max(lead << 12, 0x800), lead + 1 << 12)
+        for second in range(64):
+            block = lead << 6 | second
+            pairs[lead, second] = common(block << 6, block + 1 << 6) if block << 6 >= 0x800 else 0
+    for lead in range(5):
+        leads[0x30 + lead] = common(max(lead << 18, 0x10000), min(lead + 1 << 18, CODE_POINTS))
+    return leads, pairs.reshape(-1)
