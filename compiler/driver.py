@@ -131,8 +131,9 @@ def compile_definition(
         checked: VerifyReport | None = None
         if verify:
             report("verify", "comparing with the plain-Python engine")
-            programs = [step.kernel.tags for step in compilation.split.steps if step.kernel is not None]
-            checked = verify_module(package, definition, programs)
+            kernel = compilation.split.kernel
+            tags = [step.kernel.tags.tags for step in compilation.split.steps if step.kernel is not None]
+            checked = verify_module(package, definition, tags if kernel is None else [kernel.alphabet], finer=tags)
             write_package_files(package, compilation, checked)
     target = out_dir / definition.name
     if install:

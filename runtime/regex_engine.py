@@ -70,16 +70,16 @@ class RegexEngine:
             pieces = [part for piece in pieces for part in step(piece)]
         return pieces
 
-    def starts(self, text: str) -> list[int]:
-        """Byte offsets at which the pre-tokens of `text` start, no normalizer run and no prefix put on (gt_boundaries)."""
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Byte offsets at which the pre-tokens of `text` start and stop, no normalizer run and no prefix put on (gt_boundaries)."""
         spans = [(0, len(text))] if text else []
         for step in self.steps:
             if isinstance(step, _Split):
                 spans = [(lo + a, lo + b) for lo, hi in spans for a, b in step.splitter.spans(text[lo:hi])]
         if text.isascii():
-            return [start for start, _ in spans]
-        offsets = np.concatenate([[0], np.cumsum([len(c.encode()) for c in text])])
-        return [int(offsets[start]) for start, _ in spans]
+            return spans
+        offsets = np.concatenate([[0], np.cumsum([len(c.encode()) for c in text])]).tolist()
+        return [(offsets[start], offsets[stop]) for start, stop in spans]
 
     def _plain_ids(self, text: str) -> Iterator[int]:
         for piece in self.split(text):

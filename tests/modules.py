@@ -122,6 +122,9 @@ def definition_bytes(path: Path) -> bytes:
 # ------------------------------------------------------------------ built modules
 
 
+UNTOUCHED = 0xEEEE_EEEE_EEEE_EEEE
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Built:
     """An imported module and its library, for calls that only the library has."""
@@ -147,16 +150,21 @@ class Built:
         finally:
             engine.set_isa(before)
 
-    def starts(self, data: bytes | Any, isa: str, length: int | None = None) -> npt.NDArray[np.uint64]:
-        """Byte offsets at which pieces start, as the kernels of `isa` find them. `data` may be a cffi pointer."""
+    def spans(self, data: bytes | Any, isa: str, length: int | None = None) -> npt.NDArray[np.uint64]:
+        """(pieces, 2): byte offsets at which pieces start and stop, as the kernels of `isa` find them. `data` may be a cffi
+        pointer."""
         pointer = self.ffi.from_buffer(data) if isinstance(data, bytes) else data
         size = len(data) if length is None else length
-        found = np.full(size + 2, 0xEEEE_EEEE_EEEE_EEEE, np.uint64)
-        out = self.ffi.cast("uint64_t *", self.ffi.from_buffer(found))
-        count = self.lib.gt_boundaries(pointer, size, isa.encode(), out, size + 1)
+        found = np.full((2, size + 2), UNTOUCHED, np.uint64)
+        starts, stops = (self.ffi.cast("uint64_t *", self.ffi.from_buffer(row)) for row in found)
+        count = self.lib.gt_boundaries(pointer, size, isa.encode(), starts, stops, size + 1)
         assert 0 <= count <= size, f"{count} pieces in {size} bytes"
-        assert found[count] == 0xEEEE_EEEE_EEEE_EEEE, "more starts are written than counted"
-        return found[:count]
+        assert (found[:, count] == UNTOUCHED).all(), "more is written than counted"
+        assert (found[:, :count] != UNTOUCHED).all(), "less is written than counted"
+        return np.ascontiguousarray(found[:, :count].T)
+
+    def starts(self, data: bytes | Any, isa: str, length: int | None = None) -> npt.NDArray[np.uint64]:
+        return self.spans(data, isa, length)[:, 0]
 
 
 _built: dict[str, Built] = {}
@@ -195,11 +203,17 @@ def build_toy(name: str, definition: Mapping[str, Any], folder: Path) -> Built:
     return build(name, path, folder)
 
 
-def toy_changes(pattern: str, merges: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
-    """Changes for conftest's `toy_definition`: another pattern, further merges of tokens in the byte alphabet."""
-    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-    changes: dict[str, Any] = {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, byte_level]}}
+Split = tuple[str, str, bool]  # pattern, behavior, invert
+
+
+def toy_changes(pattern: str | Sequence[Split], merges: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+    """Changes for conftest's `toy_definition`: other splitting steps, further merges of tokens in the byte alphabet."""
+    steps: list[dict[str, Any]] = [
+        {"type": "Split", "pattern": {"Regex": regex}, "behavior": behavior, "invert": invert}
+        for regex, behavior, invert in ([(pattern, "Isolated", False)] if isinstance(pattern, str) else pattern)
+    ]
+    steps.append({"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False})
+    changes: dict[str, Any] = {"pre_tokenizer": {"type": "Sequence", "pretokenizers": steps}}
     if merges:
         changes["model.merges"] = ["a b", *(f"{left} {right}" for left, right in merges)]
     return changes

@@ -1,7 +1,7 @@
-"""The boundary kernels of built modules, for each instruction set: where pieces start, against the reference engine.
+"""The boundary kernels of built modules, for each instruction set: where pieces start and stop, against the reference engine.
 
-Subject: `gt_boundaries`. Oracle: `Split` of tokenizers 0.23.3 with the same pattern. GPT-2's module is the real one; the
-others have a small vocabulary and the pattern of a well-known model.
+Subject: `gt_boundaries`. Oracle: `Split` of tokenizers 0.23.3 with the same patterns. GPT-2's module is the real one; the
+others have a small vocabulary and the steps of a well-known model, or steps that show what those do not.
 """
 
 from __future__ import annotations
@@ -25,41 +25,54 @@ from gigatok_compile.grammars.registry import load_grammar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex
-from tokenizers.pre_tokenizers import Split
+from tokenizers.pre_tokenizers import Sequence, Split
 
 sys.path.insert(0, str(Path(__file__).parent))
 import modules
 
-PATTERNS = {
-    "gpt2": load_grammar("gpt2").pattern,
-    "llama3": load_grammar("llama3").pattern,
-    "o200k": load_grammar("o200k").pattern,
-    "gaps": r"\p{L}+|\d",
+
+
+def isolated(name: str) -> list[modules.Split]:
+    return [(pattern, "Isolated", False) for pattern in load_grammar(name).patterns]
+
+
+STEPS: dict[str, list[modules.Split]] = {
+    "gpt2": isolated("gpt2"),
+    "llama3": isolated("llama3"),
+    "o200k": isolated("o200k"),
+    "gaps": [(r"\p{L}+|\d", "Isolated", False)],
+    "deepseek": isolated("deepseek-v3"),  # three steps, one program
+    "clip": [(load_grammar("clip").pattern, "Removed", True)],
+    "removed": [(r"\s+", "Removed", False), (r"\p{N}", "Contiguous", False), ("'|\u00e9\u00e9", "MergedWithPrevious", False)],
+    "counted": [(r"\p{L}+| {1,70}|\p{N}{1,3}|\s+(?!\S)|\n", "Isolated", False)],  # no bit program: the walk
 }
 ISAS = ("avx512", "avx2", "swar", "automaton")
 CHUNK = 4096
-Starts = npt.NDArray[np.uint64]
+Spans = npt.NDArray[np.uint64]  # (pieces, 2)
 
 
 # ------------------------------------------------------------------ subject and oracle
 
 
-@pytest.fixture(scope="module", params=PATTERNS)
+@pytest.fixture(scope="module", params=STEPS)
 def subject(request: pytest.FixtureRequest, tmp_path_factory: Any, toy_definition: Any) -> modules.Built:
     folder = modules.session_folder(tmp_path_factory)
     if request.param == "gpt2":
         return modules.build("gpt2", "gpt2", folder)
-    changes = modules.toy_changes(PATTERNS[request.param])
+    changes = modules.toy_changes(STEPS[request.param])
     return modules.build_toy(f"toy_{request.param}", toy_definition(changes), folder)
 
 
+BEHAVIORS = {"Isolated": "isolated", "Removed": "removed", "Contiguous": "contiguous", "MergedWithPrevious": "merged_with_previous"}
+
+
 @functools.cache
-def splitter(pattern: str) -> Any:
-    return Split(Regex(pattern), "isolated")
+def splitter(name: str) -> Any:
+    return Sequence([Split(Regex(regex), BEHAVIORS[behavior], invert) for regex, behavior, invert in STEPS[name]])
 
 
-def pattern_of(built: modules.Built) -> str:
-    return PATTERNS[built.name.removeprefix("toy_")]
+def steps_of(built: modules.Built) -> str:
+    return built.name.removeprefix("toy_")
 
 
 def byte_offsets(text: str) -> npt.NDArray[np.int64]:
@@ -69,28 +82,29 @@ def byte_offsets(text: str) -> npt.NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(lengths)])
 
 
-def expected_starts(pattern: str, text: str) -> Starts:
-    pieces = splitter(pattern).pre_tokenize_str(text)
-    starts = np.fromiter((start for _, (start, _) in pieces), np.int64, len(pieces))
-    return byte_offsets(text)[starts].astype(np.uint64)
+def expected_spans(name: str, text: str) -> Spans:
+    pieces = splitter(name).pre_tokenize_str(text)
+    spans = np.array([span for _, span in pieces], np.int64).reshape(-1, 2)
+    return byte_offsets(text)[spans].astype(np.uint64)
 
 
 def compare(built: modules.Built, text: str) -> None:
     """All instruction sets of this CPU against the oracle."""
     data = text.encode()
-    expected = expected_starts(pattern_of(built), text)
+    expected = expected_spans(steps_of(built), text)
     for isa in built.isas:
-        got = built.starts(data, isa)
+        got = built.spans(data, isa)
         if not np.array_equal(got, expected):
             pytest.fail(f"{isa}: {difference(data, got, expected)}")
 
 
-def difference(data: bytes, got: Starts, expected: Starts) -> str:
-    wrong = sorted(set(got.tolist()) ^ set(expected.tolist()))
-    at = int(wrong[0])
-    kind = "is missing" if at in set(expected.tolist()) else "is wrong"
-    around = data[max(0, at - 12) : at + 12]
-    return f"the start at byte {at} of {len(data)} {kind} (of {len(wrong)} differences), around it {around!r}"
+def difference(data: bytes, got: Spans, expected: Spans) -> str:
+    right = set(map(tuple, expected.tolist()))
+    wrong = sorted(set(map(tuple, got.tolist())) ^ right)
+    start, stop = wrong[0]
+    kind = "is missing" if wrong[0] in right else "is wrong"
+    around = data[max(0, start - 12) : start + 12]
+    return f"the piece {start}:{stop} of {len(data)} {kind} (of {len(wrong)} differences), around it {around!r}"
 
 
 def letters_of(built: modules.Built) -> list[str]:
@@ -113,24 +127,25 @@ def test_all_instruction_sets_of_this_processor_are_there(subject: modules.Built
 
 def test_an_unknown_instruction_set_is_an_error(subject: modules.Built) -> None:
     out = subject.ffi.new("uint64_t[4]")
-    assert subject.lib.gt_boundaries(b"a b", 3, b"mmx", out, 4) < 0
+    assert subject.lib.gt_boundaries(b"a b", 3, b"mmx", out, out, 4) < 0
     assert subject.lib.gt_set_isa(b"") < 0 and subject.lib.gt_set_isa(b"sse") < 0
 
 
-def test_more_starts_than_room_are_counted_but_not_written(subject: modules.Built) -> None:
+def test_more_pieces_than_room_are_counted_but_not_written(subject: modules.Built) -> None:
     text = b"a b c\n\nd 12 e" * 9
     for isa in subject.isas:
-        whole = subject.starts(text, isa)
+        whole = subject.spans(text, isa)
         for capacity in (0, 1, 5, len(whole) - 1):
-            out = np.full(len(whole) + 1, 7777, np.uint64)
-            pointer = subject.ffi.cast("uint64_t *", subject.ffi.from_buffer(out))
-            assert subject.lib.gt_boundaries(text, len(text), isa.encode(), pointer, capacity) == len(whole)
-            assert np.array_equal(out[:capacity], whole[:capacity]) and (out[capacity:] == 7777).all()
+            out = np.full((2, len(whole) + 1), 7777, np.uint64)
+            starts, stops = (subject.ffi.cast("uint64_t *", subject.ffi.from_buffer(row)) for row in out)
+            for pointer in (stops, subject.ffi.NULL):
+                assert subject.lib.gt_boundaries(text, len(text), isa.encode(), starts, pointer, capacity) == len(whole)
+            assert np.array_equal(out[:, :capacity].T, whole[:capacity]) and (out[:, capacity:] == 7777).all()
 
 
 def test_the_empty_text_has_no_pieces(subject: modules.Built) -> None:
     for isa in subject.isas:
-        assert len(subject.starts(b"", isa)) == 0
+        assert len(subject.spans(b"", isa)) == 0
 
 
 EDGES = [
@@ -159,13 +174,12 @@ def test_edge_cases(subject: modules.Built, text: str) -> None:
 
 def test_all_strings_of_three_characters(subject: modules.Built) -> None:
     """Each as a text of its own: ends matter."""
-    pattern = pattern_of(subject)
     for letters in itertools.product("a'l 1\n.é\u00a0", repeat=3):
         text = "".join(letters)
-        expected = expected_starts(pattern, text).tolist()
+        expected = expected_spans(steps_of(subject), text).tolist()
         data = text.encode()
         for isa in subject.isas:
-            assert subject.starts(data, isa).tolist() == expected, (isa, text)
+            assert subject.spans(data, isa).tolist() == expected, (isa, text)
 
 
 @functools.cache
@@ -206,14 +220,17 @@ def test_all_scalar_values(subject: modules.Built, kind: str) -> None:
 
 
 def test_each_scalar_value_is_a_text_of_one_piece(subject: modules.Built) -> None:
-    """A text of one character starts one piece at 0, whatever the character; 2 MB of answers are not looked at twice."""
-    out = subject.ffi.new("uint64_t[4]")
+    """A text of one character is one piece, whatever the character, or none where it is removed; 2 MB of answers are not
+    looked at twice."""
+    starts, stops = subject.ffi.new("uint64_t[4]"), subject.ffi.new("uint64_t[4]")
     boundaries = subject.lib.gt_boundaries
     step = 1 if modules.FULL else 7
+    removes = any(behavior == "Removed" for _, behavior, _ in STEPS[steps_of(subject)])
     for isa in (name.encode() for name in subject.isas):
         for char in scalars()[::step]:
             data = char.encode()
-            assert boundaries(data, len(data), isa, out, 4) == 1 and out[0] == 0, (isa, char)
+            found = boundaries(data, len(data), isa, starts, stops, 4)
+            assert found == 1 and (starts[0], stops[0]) == (0, len(data)) or found == 0 and removes, (isa, char)
 
 
 def some_text(rng: random.Random, size: int, letters: list[str]) -> str:
@@ -315,7 +332,7 @@ def test_time_is_linear_in_the_length_of_a_run(subject: modules.Built, text: str
     data = (text * (4_000_000 // len(text.encode())) + after).encode()
     for isa in subject.isas:
         before = time.process_time()
-        subject.starts(data, isa)
+        subject.spans(data, isa)
         assert time.process_time() - before < 1.5, isa
 
 
@@ -337,14 +354,11 @@ def test_random_text_of_several_chunks(subject: modules.Built) -> None:
         compare(subject, some_text(rng, rng.randrange(1000, 15_000), letters_of(subject)))
 
 
-def test_a_pattern_beyond_the_bitstream_kernel_runs_on_the_automaton(
-    tmp_path_factory: Any, toy_definition: Any
-) -> None:
-    """jais2 cuts runs of whitespace at powers of two up to 512."""
-    pattern = load_grammar("jais2").pattern
+def test_jais2_runs_on_the_walk(tmp_path_factory: Any, toy_definition: Any) -> None:
+    """It cuts runs of whitespace at powers of two up to 512."""
+    STEPS["jais2"] = isolated("jais2")
     folder = modules.session_folder(tmp_path_factory)
-    built = modules.build_toy("toy_jais2", toy_definition(modules.toy_changes(pattern)), folder)
-    assert built.isas == ("automaton",)
+    built = modules.build_toy("toy_jais2", toy_definition(modules.toy_changes(STEPS["jais2"])), folder)
     texts = [
         *EDGES,
         *(" " * n + "x" for n in range(0, 1100, 7)),
@@ -352,9 +366,33 @@ def test_a_pattern_beyond_the_bitstream_kernel_runs_on_the_automaton(
         " " * 200_000,
     ]
     for text in texts:
-        data = text.encode()
-        assert np.array_equal(built.starts(data, "automaton"), expected_starts(pattern, text)), text[:50]
+        compare(built, text)
         assert len(built.module.encode(text, threads=4)) == built.module.count(text)
+
+
+def test_a_large_text_is_cut_over_threads_on_every_tier(subject: modules.Built) -> None:
+    """The parts end where a piece is certain to start."""
+    rng = random.Random(6)
+    parts = [some_text(rng, 500, letters_of(subject)) for _ in range(40)]
+    text = "".join(rng.choice(parts) for _ in range(5000))
+    expected = subject.module.encode(text, threads=1, special="match")
+    for isa in subject.isas:
+        with subject.isa(isa):
+            assert np.array_equal(subject.module.encode(text, threads=3, special="match"), expected), isa
+
+
+def test_ids_are_those_of_the_pieces(subject: modules.Built) -> None:
+    """What is removed has none; a piece that goes over several chunks has its own."""
+    rng = random.Random(7)
+    texts = [some_text(rng, size, letters_of(subject)) for size in (0, 1, 5, 50, 500, 5000, 20_000)]
+    texts += [letter * size + " b" for letter in ("a", " ", "é", "1") for size in (4095, 4096, 9000)]
+    for text in texts:
+        data = text.encode()
+        spans = expected_spans(steps_of(subject), text).tolist()
+        whole = b"".join(data[start:stop] for start, stop in spans)
+        for isa in subject.isas:
+            with subject.isa(isa):
+                assert subject.module.decode_bytes(subject.module.encode(text, special="text")) == whole, isa
 
 
 # ------------------------------------------------------------------ memory
@@ -403,11 +441,11 @@ def memory_texts() -> list[bytes]:
 def test_nothing_is_read_beyond_a_text(subject: modules.Built, guarded: Guarded) -> None:
     """Texts that end, or begin, next to a page that cannot be read: a byte too far kills the process."""
     for data in memory_texts():
-        expected = expected_starts(pattern_of(subject), data.decode())
+        expected = expected_spans(steps_of(subject), data.decode())
         for place in (guarded.at_end, guarded.at_start):
             pointer = subject.ffi.cast("uint8_t *", place(data))
             for isa in subject.isas:
-                assert np.array_equal(subject.starts(pointer, isa, len(data)), expected), (isa, data)
+                assert np.array_equal(subject.spans(pointer, isa, len(data)), expected), (isa, data)
 
 
 def call_many(built: modules.Built, pointer: Any, length: int, threads: int) -> list[int]:
@@ -435,7 +473,7 @@ def test_encoding_reads_nothing_beyond_a_text(subject: modules.Built, guarded: G
 def test_texts_of_the_same_bytes_at_any_address(subject: modules.Built, guarded: Guarded) -> None:
     """Nothing depends on alignment, nor on what lies around a text."""
     data = some_text(random.Random(5), 5000, letters_of(subject)).encode()
-    expected = expected_starts(pattern_of(subject), data.decode())
+    expected = expected_spans(steps_of(subject), data.decode())
     for around in (b"\x00", b" ", b"a", b"\xff"):
         buffer = bytearray(around * (len(data) + 256))
         for shift in (*range(64), 65, 127):
@@ -443,13 +481,14 @@ def test_texts_of_the_same_bytes_at_any_address(subject: modules.Built, guarded:
             buffer[shift : shift + len(data)] = data
             pointer = subject.ffi.from_buffer(buffer) + shift
             for isa in subject.isas if shift < 4 else subject.isas[:1]:
-                assert np.array_equal(subject.starts(pointer, isa, len(data)), expected), (isa, shift)
+                assert np.array_equal(subject.spans(pointer, isa, len(data)), expected), (isa, shift)
 
 
-def test_the_comparison_notices_a_wrong_start() -> None:
+def test_the_comparison_notices_a_wrong_piece() -> None:
     """What `compare` would say."""
-    right = np.array([0, 3, 5], np.uint64)
-    assert "byte 3 of 7 is missing" in difference(b"abc de.", np.array([0, 5], np.uint64), right)
-    assert "byte 4 of 7 is wrong" in difference(b"abc de.", np.array([0, 3, 4, 5], np.uint64), right)
-    make: Callable[[str, str], Starts] = expected_starts
-    assert make(PATTERNS["gpt2"], "é it's  ok").tolist() == [0, 2, 5, 7, 8]
+    right = np.array([[0, 3], [3, 5], [5, 7]], np.uint64)
+    assert "0:3 of 7 is missing" in difference(b"abc de.", np.array([[0, 5], [5, 7]], np.uint64), right)
+    assert "3:4 of 7 is wrong" in difference(b"abc de.", np.array([[0, 3], [3, 4], [4, 5], [5, 7]], np.uint64), right)
+    make: Callable[[str, str], Spans] = expected_spans
+    assert make("gpt2", "é it's  ok").tolist() == [[0, 2], [2, 5], [5, 7], [7, 8], [8, 11]]
+    assert make("clip", "é  it's").tolist() == [[0, 2], [4, 6], [6, 8]]

@@ -38,7 +38,7 @@ def short_strings(subject: Subject, alphabet: texts.Alphabet, random: Random, cl
     done = 0
     for batch in clock.batches(texts.short_strings(texts.simplest(alphabet), random), BATCH):
         for text in batch:
-            subject.check_starts(text)
+            subject.check_spans(text)
         done += len(batch)
     return done
 
@@ -52,7 +52,7 @@ def every_window(subject: Subject, alphabet: texts.Alphabet, random: Random, clo
         if size > 1 << 21 or (done and not clock.left()):
             return done
         started = time.monotonic()
-        subject.check_starts(texts.de_bruijn(chars, length))
+        subject.check_spans(texts.de_bruijn(chars, length))
         done += size
         if (time.monotonic() - started) * len(chars) > clock.end - time.monotonic():
             return done
@@ -69,7 +69,7 @@ def every_phase(subject: Subject, alphabet: texts.Alphabet, random: Random, cloc
     for shift in range(64):
         for body in bodies:
             text = chars[shift % len(chars)] * shift + body
-            subject.check_starts(text)
+            subject.check_spans(text)
             done += len(body)
         if not clock.left() and shift % 8 == 7:
             # The rest of the phases on a shorter text, so that none is left out.
@@ -82,7 +82,7 @@ def runs(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Cloc
     done = 0
     for batch in clock.batches(texts.runs(alphabet, random), 32):
         for text in batch:
-            subject.check_starts(text)
+            subject.check_spans(text)
         done += len(batch)
     return done
 
@@ -90,7 +90,7 @@ def runs(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Cloc
 def random_boundaries(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
     done = 0
     while True:
-        subject.check_starts(texts.random_text(alphabet, random, random.randint(1, 3000)))
+        subject.check_spans(texts.random_text(alphabet, random, random.randint(1, 3000)))
         done += 1
         if not clock.left():
             return done

@@ -61,7 +61,7 @@ def run_texts(subject: Subject, texts: list[str], what: str) -> dict[str, int]:
     """Only these texts, to find the one that makes the module crash."""
     for text in texts:
         if what.startswith("boundaries"):
-            subject.check_starts(text)
+            subject.check_spans(text)
         else:
             subject.check_ids([text], special="match")
     return {"texts": len(texts)}

@@ -77,32 +77,32 @@ class Subject:
         self.diary = diary
         self.isas = self.native.isas
         self.boundary_isas = tuple(dict.fromkeys((*self.isas, AUTOMATON)))
-        self._starts: Any = np.zeros(1024, np.uint64)
+        self._cuts: Any = np.zeros((2, 1024), np.uint64)
 
-    def starts(self, text: str, isa: str) -> list[int]:
-        """Where the kernels of `isa` let pre-tokens start, in bytes."""
+    def spans(self, text: str, isa: str) -> list[tuple[int, int]]:
+        """Where the kernels of `isa` let pre-tokens start and stop, in bytes."""
         data = text.encode()
-        if len(self._starts) < len(data) + 1:
-            self._starts = np.zeros(2 * len(data) + 2, np.uint64)
-        out = self.ffi.cast("uint64_t *", self.ffi.from_buffer(self._starts))
+        if self._cuts.shape[1] < len(data) + 1:
+            self._cuts = np.zeros((2, 2 * len(data) + 2), np.uint64)
+        starts, stops = (self.ffi.cast("uint64_t *", self.ffi.from_buffer(row)) for row in self._cuts)
         self.diary.note(f"boundaries {isa}", text)
-        n = self.lib.gt_boundaries(self.ffi.from_buffer(data), len(data), isa.encode(), out, len(self._starts))
-        if n < 0 or n > len(self._starts):
+        capacity = self._cuts.shape[1]
+        n = self.lib.gt_boundaries(self.ffi.from_buffer(data), len(data), isa.encode(), starts, stops, capacity)
+        if n < 0 or n > capacity:
             raise RuntimeError(f"gt_boundaries gave {n} for isa {isa!r}")
-        found: list[int] = self._starts[:n].tolist()
-        return found
+        return list(zip(*self._cuts[:, :n].tolist(), strict=True))
 
-    def check_starts(self, text: str) -> None:
+    def check_spans(self, text: str) -> None:
         """Every kernel set cuts `text` where the pattern says."""
-        expected = self.oracle.starts(text)
+        expected = self.oracle.spans(text)
         for isa in self.boundary_isas:
-            if self.starts(text, isa) != expected:
-                self._blame_starts(text, isa)
+            if self.spans(text, isa) != expected:
+                self._blame_spans(text, isa)
 
-    def _blame_starts(self, text: str, isa: str) -> None:
-        small = shrink(text, lambda t: self.starts(t, isa) != self.oracle.starts(t))
+    def _blame_spans(self, text: str, isa: str) -> None:
+        small = shrink(text, lambda t: self.spans(t, isa) != self.oracle.spans(t))
         raise Disagreement(
-            Mismatch("boundaries", isa, small, str(self.oracle.starts(small)), str(self.starts(small, isa)))
+            Mismatch("boundaries", isa, small, str(self.oracle.spans(small)), str(self.spans(small, isa)))
         )
 
     def check_ids(self, texts: Sequence[str], **options: Any) -> None:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from gigatok_compile.ir.tags import Range, TagProgram
+from gigatok_compile.ir.tags import Range, Tag
 from gigatok_compile.pattern.codeset import CodeSet
 from gigatok_compile.pattern.partition import coarsest_partition
 
@@ -18,10 +18,16 @@ _UTF8_ENDS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
 _TYPICAL = "ab \n1.!'-/ABé½\u0301\u00a0中٣…\u3000😀𝐀"  # what a reader of a report would write
 
 
-def make_alphabet(programs: Sequence[TagProgram]) -> list[list[str]]:
-    """For each cell that the tags of all programs together make of Unicode: one character of each UTF-8 length."""
-    cells = coarsest_partition([CodeSet(tag.ranges) for program in programs for tag in program.tags])
+def make_alphabet(partitions: Sequence[Sequence[Tag]], finer: Sequence[Sequence[Tag]] = ()) -> list[list[str]]:
+    """For each cell that the partitions together make of Unicode: one character of each UTF-8 length, then one of each part
+    of it that `finer` partitions tell apart."""
+    cells = coarsest_partition([CodeSet(tag.ranges) for tags in partitions for tag in tags])
     alphabet = [_representatives(ranges) for _, ranges in cells]
+    for _, part in coarsest_partition([CodeSet(tag.ranges) for tags in (*partitions, *finer) for tag in tags]):
+        char = _representatives(part)[0]
+        cell = next(i for i, (_, ranges) in enumerate(cells) if any(lo <= ord(char) <= hi for lo, hi in ranges))
+        if char not in alphabet[cell]:
+            alphabet[cell].append(char)
     return alphabet or [["a"], [" "], ["\n"], ["1"], ["."], ["é"]]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from gigatok_compile.errors import VerifyError
 from gigatok_compile.ir.definition import TokenizerDefinition
-from gigatok_compile.ir.tags import TagProgram
+from gigatok_compile.ir.tags import Tag
 from gigatok_compile.verify.files import check_files
 from gigatok_compile.verify.report import Mismatch, VerifyReport
 from gigatok_compile.verify.subject import Diary
@@ -39,8 +39,9 @@ class _Ended:
 def verify_module(
     package_dir: Path,
     definition: TokenizerDefinition,
-    programs: Sequence[TagProgram] = (),
+    partitions: Sequence[Sequence[Tag]] = (),
     *,
+    finer: Sequence[Sequence[Tag]] = (),
     budget_seconds: float = 6.0,
     seed: int = 0,
 ) -> VerifyReport:
@@ -51,7 +52,9 @@ def verify_module(
     Args:
         package_dir: a complete package: library, manifest.json, definition.npz, __init__.py.
         definition: what it was made from.
-        programs: the tag program of each split step that has one; their tags give the characters of the texts.
+        partitions: the kernel's alphabet, or each step's tags where there is no kernel: one character of each cell makes
+            the short texts.
+        finer: the steps' tags; a character of each of theirs is in the longer ones.
         budget_seconds: about how long; smaller budgets check fewer texts, never fewer kinds of them.
         seed: of the random texts; equal seeds give equal texts, as far as the time reaches.
 
@@ -64,7 +67,7 @@ def verify_module(
     job = {
         "directory": str(package_dir.parent),
         "name": package_dir.name,
-        "alphabet": make_alphabet(programs),
+        "alphabet": make_alphabet(partitions, finer),
         "budget": budget_seconds,
         "seed": seed,
     }

@@ -176,7 +176,7 @@ int64_t gt_token_id(const uint8_t *bytes, size_t length) {
   return length == 1 ? bytes[0] : -1;
 }
 
-int64_t gt_boundaries(const uint8_t *text, size_t length, const char *isa, uint64_t *starts, int64_t capacity) {
+int64_t gt_boundaries(const uint8_t *text, size_t length, const char *isa, uint64_t *starts, uint64_t *stops, int64_t capacity) {
   int64_t n = 0;
   (void)isa;
   for (size_t i = 0; i < length; i++) {
@@ -185,6 +185,8 @@ int64_t gt_boundaries(const uint8_t *text, size_t length, const char *isa, uint6
     if (i % 64 == WRONG_AT && text[i] == '\n') continue;
 #endif
     if (n < capacity) starts[n] = i;
+    if (n < capacity) stops[n] = length;
+    if (n > 0 && n <= capacity) stops[n - 1] = i;
     n++;
   }
   return n;

@@ -32,7 +32,7 @@ def gpt2_program() -> Any:
 
 def test_alphabet_has_characters_of_each_tag_and_width() -> None:
     program = gpt2_program()
-    alphabet = make_alphabet([program])
+    alphabet = make_alphabet([program.tags])
     assert len(alphabet) == len(program.tags)
     for tag in program.tags:
         chars = next(chars for chars in alphabet if any(lo <= ord(chars[0]) <= hi for lo, hi in tag.ranges))
@@ -43,8 +43,8 @@ def test_alphabet_has_characters_of_each_tag_and_width() -> None:
 
 def test_two_programs_share_one_alphabet() -> None:
     digits = partition(parse_pattern(r"[0-9]|\p{N}+", "oniguruma"))
-    both = make_alphabet([gpt2_program(), digits])
-    assert len(both) == len(make_alphabet([gpt2_program()])) + 1
+    both = make_alphabet([gpt2_program().tags, digits.tags])
+    assert len(both) == len(make_alphabet([gpt2_program().tags])) + 1
 
 
 def test_de_bruijn_text_holds_every_string_once() -> None:
@@ -76,7 +76,7 @@ def program(stub_definition: TokenizerDefinition) -> Any:
 
 
 def test_a_right_module_passes(stub_directory: Path, stub_definition: TokenizerDefinition, program: Any) -> None:
-    report = verify_module(stub_directory / "stub_tok", stub_definition, [program, gpt2_program()], budget_seconds=1.5)
+    report = verify_module(stub_directory / "stub_tok", stub_definition, [program.tags, gpt2_program().tags], budget_seconds=1.5)
     assert report.isas[1:] == ("slow", "automaton")
     assert min(report.cases.values()) > 0 and report.total > 2000
     assert json.loads(json.dumps(report.as_dict()))["cases"] == report.cases
@@ -104,10 +104,10 @@ def test_a_lost_boundary_is_shown_on_a_small_text(
     faulty: FaultyPackage, stub_definition: TokenizerDefinition, program: Any
 ) -> None:
     with pytest.raises(VerifyError) as caught:
-        verify_module(faulty("-DWRONG_AT=63"), stub_definition, [program, gpt2_program()], budget_seconds=1.0)
+        verify_module(faulty("-DWRONG_AT=63"), stub_definition, [program.tags, gpt2_program().tags], budget_seconds=1.0)
     message = str(caught.value)
     assert re.match(r"stub_tok: the compiled module is wrong: boundaries \((fast|avx512)\) of ", message)
-    assert "right  [0, 1, 2" in message and "please report" in message
+    assert "right  [(0, 1), (1, 2), (2," in message and "please report" in message
     text = message.split(" of ", 1)[1].splitlines()[0]
     assert len(text) < 90 and "\\n" in text  # 63 characters, the newline
 
@@ -119,14 +119,14 @@ def test_a_wrong_id_is_shown_on_a_small_text(
         VerifyError,
         match=r"ids \((fast|avx512), special='match'.*\) of 'aq'\n  right  \[97, 113\]\n  got    \[97, 114\]",
     ):
-        verify_module(faulty("-DWRONG_ID"), stub_definition, [program], budget_seconds=1.0)
+        verify_module(faulty("-DWRONG_ID"), stub_definition, [program.tags], budget_seconds=1.0)
 
 
 def test_a_crash_is_reported_with_its_text(
     faulty: FaultyPackage, stub_definition: TokenizerDefinition, program: Any
 ) -> None:
     with pytest.raises(VerifyError, match=r"the compiled module crashes \(SIGABRT\) in ids (fast|avx512): '\\n1'"):
-        verify_module(faulty("-DCRASH"), stub_definition, [program, gpt2_program()], budget_seconds=1.0)
+        verify_module(faulty("-DCRASH"), stub_definition, [program.tags, gpt2_program().tags], budget_seconds=1.0)
 
 
 def test_a_hang_is_reported(faulty: FaultyPackage, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_package_that_does_not_load_is_reported(
     package = faulty("-DRIGHT")
     (package / "__init__.py").write_text("raise OSError('no such library')")
     with pytest.raises(VerifyError, match=r"(?s)the check of the compiled module failed:\n.*no such library"):
-        verify_module(package, stub_definition, [program], budget_seconds=1.0)
+        verify_module(package, stub_definition, [program.tags], budget_seconds=1.0)
 
 
 def test_files_that_differ_from_the_definition_are_reported(
@@ -151,10 +151,10 @@ def test_files_that_differ_from_the_definition_are_reported(
     package = faulty("-DRIGHT")
     other = replace(stub_definition, sha256="0" * 64, post_processor=PostProcessor(suffix=(3,)))
     with pytest.raises(VerifyError, match="files and the definition differ in: digest, post-processor"):
-        verify_module(package, other, [program], budget_seconds=1.0)
+        verify_module(package, other, [program.tags], budget_seconds=1.0)
     (package / "definition.npz").write_bytes(b"PK\x03\x04 nothing")
     with pytest.raises(VerifyError, match=r"definition.npz cannot be read"):
-        verify_module(package, stub_definition, [program], budget_seconds=1.0)
+        verify_module(package, stub_definition, [program.tags], budget_seconds=1.0)
 
 
 def test_a_package_without_a_library_is_run(stub_definition: TokenizerDefinition, tmp_path: Path) -> None:
@@ -164,6 +164,6 @@ def test_a_package_without_a_library_is_run(stub_definition: TokenizerDefinition
     for name, text in render_package_files(manifest).items():
         (package / name).write_text(text, encoding="utf-8")
     (package / "definition.npz").write_bytes(write_definition_data(stub_definition))
-    report = verify_module(package, stub_definition, [gpt2_program()], budget_seconds=1.0)
+    report = verify_module(package, stub_definition, [gpt2_program().tags], budget_seconds=1.0)
     assert report.isas == ("regex",) and report.cases["regex_alone"] > 64
     assert "regex" in str(report)
