@@ -23,7 +23,13 @@ from gigatok_compile.emit.tag_tables import check_kernel_limits
 from gigatok_compile.errors import CompileError, Unsupported
 from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.ir.bits import BitProgram
-from gigatok_compile.ir.definition import ByteLevelStep, SplitStep, TokenizerDefinition
+from gigatok_compile.ir.definition import (
+    ByteLevelStep,
+    MetaspaceStep,
+    PreTokenizerStep,
+    SplitStep,
+    TokenizerDefinition,
+)
 from gigatok_compile.ir.split import SplitKernel, SplitPlan, StepKernel, StepTier
 from gigatok_compile.ir.tags import Tag
 from gigatok_compile.pattern.codeset import CodeSet
@@ -40,13 +46,20 @@ MAX_STATES = 254
 
 def plan_split(definition: TokenizerDefinition) -> SplitPlan:
     """Compile every splitting step, then decide what runs the module."""
-    splits = [step for step in definition.pre_tokenizer if isinstance(step, SplitStep)]
-    if definition.source_format == "tiktoken":  # it drops what lies between matches
-        splits = [replace(step, behavior="Removed", invert=True) for step in splits]
-    plan = plan_steps(splits)
-    for byte_level in definition.pre_tokenizer:
-        if isinstance(byte_level, ByteLevelStep) and byte_level.add_prefix_space and plan.kernel is not None:
-            return replace(plan, kernel=None, reason=f"{byte_level.where}: add_prefix_space is not compiled yet")
+    return plan_pre_tokenizer(definition.pre_tokenizer)
+
+
+def plan_pre_tokenizer(steps: Sequence[PreTokenizerStep]) -> SplitPlan:
+    """The plan of all steps, those included that put something in, which no kernel does yet."""
+    plan = plan_steps([step for step in steps if isinstance(step, SplitStep)])
+    if plan.kernel is None:
+        return plan
+    for number, step in enumerate(steps):
+        if isinstance(step, ByteLevelStep) and step.add_prefix_space:
+            return replace(plan, kernel=None, reason=f"{step.where}: add_prefix_space is not compiled yet")
+        if isinstance(step, MetaspaceStep) and any(isinstance(after, SplitStep) for after in steps[number + 1 :]):
+            reason = f"{step.where}: a step after Metaspace sees its marks, which is not compiled yet"
+            return replace(plan, kernel=None, reason=reason)
     return plan
 
 

@@ -30,7 +30,9 @@ MIXED = 255  # no tag: code points of several
 def check_kernel_limits(program: BitProgram, machine: Bimachine) -> None:
     """Raises CompileError if the pattern has more tags than the bitstream kernel holds."""
     if machine.tag_count + 1 > MAX_BIT_TAGS:
-        raise CompileError(f"the bitstream kernel holds at most {MAX_BIT_TAGS - 1} tags, this pattern needs {machine.tag_count}")
+        raise CompileError(
+            f"the bitstream kernel holds at most {MAX_BIT_TAGS - 1} tags, this pattern needs {machine.tag_count}"
+        )
 
 
 def tag_tables(alphabet: Sequence[Tag]) -> TableSet:

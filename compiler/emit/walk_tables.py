@@ -39,8 +39,14 @@ def walk_tables(machine: Bimachine) -> TableSet:
         tables=(
             Table("right_table", small.reshape(-1), "right state before a tag, by tag and state after it"),
             Table("walk_right", right, "row of the state before and symbol of a character, by state after it and tag"),
-            Table("walk_left", left, "row of the state after a character and cuts before it, by state before it and symbol"),
-            Table("sync_pairs", sync.astype(np.uint8).reshape(-1), "1: between these two tags a text can be cut in two"),
+            Table(
+                "walk_left",
+                left,
+                "row of the state after a character and cuts before it, by state before it and symbol",
+            ),
+            Table(
+                "sync_pairs", sync.astype(np.uint8).reshape(-1), "1: between these two tags a text can be cut in two"
+            ),
         ),
         constants={"right_states": states, "walk_symbols": len(left) // machine.left_count},
     )

@@ -6,13 +6,20 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 from gigatok_compile.verify import texts
 from gigatok_compile.verify.subject import Subject
 
 Check = Callable[[Subject, texts.Alphabet, Random, "Clock"], int]
+CutsCheck = Callable[["Cutting", texts.Alphabet, Random, "Clock"], int]
 BATCH = 256
+
+
+class Cutting(Protocol):
+    """What a check of cuts alone needs of its subject."""
+
+    def check_spans(self, text: str) -> None: ...
 
 
 class Clock:
@@ -33,7 +40,7 @@ class Clock:
         return time.monotonic() < self.end
 
 
-def short_strings(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+def short_strings(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
     """Every short string over one character a tag, by itself; then random longer ones."""
     done = 0
     for batch in clock.batches(texts.short_strings(texts.simplest(alphabet), random), BATCH):
@@ -43,7 +50,7 @@ def short_strings(subject: Subject, alphabet: texts.Alphabet, random: Random, cl
     return done
 
 
-def every_window(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+def every_window(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
     """Texts in which every window of n characters occurs, n growing; counted are the windows."""
     chars = texts.simplest(alphabet)
     done = 0
@@ -59,7 +66,7 @@ def every_window(subject: Subject, alphabet: texts.Alphabet, random: Random, clo
     return done
 
 
-def every_phase(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+def every_phase(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
     """Every window of a few characters at all 64 phases of a block, characters of every UTF-8 length among them."""
     chars = texts.simplest(alphabet)
     wide = [char for tag in alphabet for char in tag[-1:]]
@@ -77,7 +84,7 @@ def every_phase(subject: Subject, alphabet: texts.Alphabet, random: Random, cloc
     return done
 
 
-def runs(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+def runs(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
     """Runs of every class at lengths where blocks end."""
     done = 0
     for batch in clock.batches(texts.runs(alphabet, random), 32):
@@ -87,7 +94,7 @@ def runs(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Cloc
     return done
 
 
-def random_boundaries(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+def random_boundaries(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
     done = 0
     while True:
         subject.check_spans(texts.random_text(alphabet, random, random.randint(1, 3000)))
