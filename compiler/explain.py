@@ -57,17 +57,19 @@ def split_lines(split: SplitPlan, width: int | None = None) -> Iterator[str]:
     for number, step in enumerate(split.steps):
         yield f"  step {number} ({step.where}): {_alone(step, kernel)}"
         yield f"    pattern   {_shortened(repr(step.pattern), width)}"
-        yield from (f"    {line}" for line in _step_lines(step))
+        yield from (f"    {line}" for line in _step_lines(step, split.reason))
 
 
 def _shortened(text: str, width: int | None) -> str:
     return text if width is None or len(text) <= width else f"{text[: width - 4]} ..."
 
 
-def _step_lines(step: StepTier) -> Iterator[str]:
+def _step_lines(step: StepTier, told: str) -> Iterator[str]:
+    """What is known of a step; its reason unless that was `told` already."""
     kernel = step.kernel
     if kernel is None:
-        yield from _hanging("why       ", step.reason)
+        if step.reason != told:
+            yield from _hanging("why       ", step.reason)
         return
     if kernel.step.component:
         yield f"component {kernel.step.component}"

@@ -153,7 +153,8 @@ def in_file(name: str) -> Iterator[None]:
     try:
         yield
     except CompileError as error:
-        error.where = f"{name}: {error.where}" if error.where else name
+        if not (error.where or "").startswith(name):  # once is enough
+            error.where = f"{name}: {error.where}" if error.where else name
         raise
 
 

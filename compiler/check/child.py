@@ -22,10 +22,11 @@ from gigatok_compile.verify.shrink import shrink
 from gigatok_compile.verify.subject import Diary, Disagreement
 
 CHECKS: tuple[tuple[checks.CutsCheck, float], ...] = (
-    (checks.short_strings, 0.30),
-    (checks.every_window, 0.20),
+    (checks.short_strings, 0.25),
+    (checks.every_window, 0.15),
     (checks.every_phase, 0.15),
-    (checks.runs, 0.15),
+    (checks.runs, 0.10),
+    (checks.chunk_ends, 0.10),
     (checks.random_boundaries, 0.05),
 )
 """Those of a module that are about cuts, and their share of the time; random strings have the rest."""
@@ -82,6 +83,8 @@ def run(subject: GrammarSubject, job: dict[str, Any]) -> dict[str, int]:
     for text in job["examples"]:
         subject.check_spans(text)
     cases = {"examples": len(job["examples"])}
+    clock = checks.Clock(job["budget"] * checks.EDGES_SHARE)
+    cases["edges"] = checks.edges(subject, job["alphabet"], job["edges"], clock)
     for check, share in CHECKS:
         random = Random(f"{job['seed']} {check.__name__}")
         cases[check.__name__] = check(subject, job["alphabet"], random, checks.Clock(job["budget"] * share))

@@ -8,7 +8,6 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-from gigatok_compile.errors import CompileError
 from gigatok_compile.grammars.examples import pieces_of
 from gigatok_compile.grammars.registry import Grammar
 from gigatok_compile.ir.pattern import Anchor, Look, walk_pattern
@@ -60,19 +59,15 @@ def wrong_by_oracle(grammar: Grammar, oracle: StepChain) -> list[WrongExample]:
     return _wrong(grammar, [tuple(oracle.pieces(example.text)) for example in grammar.examples], "the steps give")
 
 
-def wrong_by_reference(grammar: Grammar, engine: ReferenceEngine) -> list[WrongExample]:
-    """Examples that the reference engine cuts otherwise.
-
-    Raises:
-        CompileError: it refuses the grammar.
-    """
+def wrong_by_reference(grammar: Grammar, engine: ReferenceEngine) -> list[WrongExample] | str:
+    """Examples that the reference engine cuts otherwise, or why it refuses the grammar."""
     contents: dict[str, Any] = {"pattern": list(grammar.patterns), "dialect": grammar.dialect}
     if not grammar.patterns:
         contents = {"pre_tokenizer": None if grammar.pre_tokenizer is None else dict(grammar.pre_tokenizer)}
     try:
         pieces = pieces_of(contents, [example.text for example in grammar.examples])
     except ValueError as error:
-        raise CompileError(f"{engine} refuses this grammar: {error}", where=grammar.where) from None
+        return f"it refuses this grammar: {error}"
     return _wrong(grammar, [tuple(each) for each in pieces], f"{engine} gives")
 
 

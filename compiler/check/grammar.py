@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gigatok_compile.build import build_library
@@ -24,7 +24,7 @@ from gigatok_compile.grammars.registry import Grammar, in_file, load_grammar
 from gigatok_compile.ir.split import SplitKernel, SplitPlan
 from gigatok_compile.split_plan import plan_pre_tokenizer
 from gigatok_compile.verify.chain import StepChain
-from gigatok_compile.verify.texts import make_alphabet
+from gigatok_compile.verify.texts import edge_characters, make_alphabet
 from gigatok_compile.verify.verify import run_job
 
 SECONDS = 5.0
@@ -135,10 +135,15 @@ def check_examples(grammar: Grammar, oracle: StepChain) -> str:
     engine = reference_engine(grammar)
     wrong = wrong_by_oracle(grammar, oracle)
     by_reference = [] if engine.absent else wrong_by_reference(grammar, engine)
+    if isinstance(by_reference, str):
+        engine, by_reference = replace(engine, absent=by_reference), []
     if wrong or by_reference:
         raise _wrong_examples(grammar, engine, wrong, by_reference)
-    also = f"not compared with {engine}: {engine.absent}" if engine.absent else f"and in {engine}"
-    return f"examples: {len(grammar.examples)} are right, on the regex tier {also}"
+    one = len(grammar.examples) == 1
+    right = f"examples: {len(grammar.examples)} {'is' if one else 'are'} right"
+    if engine.absent:
+        return f"{right} on the regex tier; not compared with {engine}\n  ({engine.absent})"
+    return f"{right} on the regex tier and in {engine}"
 
 
 def _wrong_examples(
@@ -185,12 +190,14 @@ def _job(
     cases: int | None,
     seed: int,
 ) -> dict[str, object]:
+    steps = [step.tags.tags for step in kernel.steps]
     return {
         "child": "gigatok_compile.check.child",
         "name": grammar.name,
         "grammar": name_or_path,
         "library": str(library),
-        "alphabet": make_alphabet([kernel.alphabet], [step.tags.tags for step in kernel.steps]),
+        "alphabet": make_alphabet([kernel.alphabet], steps),
+        "edges": edge_characters([kernel.alphabet, *steps]),
         "examples": [example.text for example in grammar.examples],
         "budget": seconds,
         "cases": cases,

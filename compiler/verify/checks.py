@@ -94,6 +94,26 @@ def runs(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Cloc
     return done
 
 
+def edges(subject: Cutting, alphabet: texts.Alphabet, characters: str, clock: Clock) -> int:
+    """The characters at which the tags' ranges end: that each is taken for what it is."""
+    done = 0
+    for batch in clock.batches(texts.edges(characters, alphabet), 1):
+        for text in batch:
+            subject.check_spans(text)
+        done += len(characters)
+    return done
+
+
+def chunk_ends(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+    """A few characters around the ends of the chunks that kernels work in; counted are the ends."""
+    chunks, done = 16, 0
+    for batch in clock.batches(texts.chunk_ends(alphabet, random, chunks), 1):
+        for text in batch:
+            subject.check_spans(text)
+        done += chunks
+    return done
+
+
 def random_boundaries(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
     done = 0
     while True:
@@ -201,16 +221,18 @@ def _readable_tokens(subject: Subject) -> list[str]:
     return found
 
 
+EDGES_SHARE = 0.05
 CHECKS: tuple[tuple[Check, float], ...] = (
-    (short_strings, 0.20),
+    (short_strings, 0.15),
     (every_window, 0.15),
     (every_phase, 0.10),
     (runs, 0.10),
+    (chunk_ends, 0.05),
     (random_boundaries, 0.05),
-    (vocabulary_words, 0.15),
-    (random_ids, 0.07),
+    (vocabulary_words, 0.12),
+    (random_ids, 0.05),
     (long_pieces, 0.06),
     (added_tokens, 0.06),
     (other_calls, 0.06),
 )
-"""What is run, in order, and its share of the time."""
+"""What is run, in order, and its share of the time; `edges` comes first."""

@@ -19,7 +19,7 @@ from gigatok_compile.ir.tags import Tag
 from gigatok_compile.verify.files import check_files
 from gigatok_compile.verify.report import Mismatch, VerifyReport
 from gigatok_compile.verify.subject import Diary
-from gigatok_compile.verify.texts import make_alphabet
+from gigatok_compile.verify.texts import edge_characters, make_alphabet
 
 _HINT = "this is a defect of gigatok-compile: please report the definition and this text"
 
@@ -70,6 +70,7 @@ def verify_module(
         "directory": str(package_dir.parent),
         "name": package_dir.name,
         "alphabet": make_alphabet(partitions, finer),
+        "edges": edge_characters([*partitions, *finer]),
         "budget": budget_seconds,
         "seed": seed,
     }
