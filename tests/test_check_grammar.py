@@ -140,10 +140,17 @@ def test_a_grammar_that_is_not_regular_is_right_and_slow(write: Any, capsys: pyt
     assert "warning: behind runs on the regex tier" in err
 
 
-def test_what_steps_put_in_keeps_a_grammar_on_the_regex_tier() -> None:
+def test_a_space_before_the_text_is_no_matter_of_the_kernels() -> None:
     found, said = check("gpt2-prefix")
-    assert found.split.tier == "regex" and "add_prefix_space" in said
+    assert found.split.tier == "bitstream" and found.cases["examples"] == 22
     assert "22 are right on the regex tier and in tokenizers" in said
+
+
+def test_a_space_before_every_piece_is_told(write: Any) -> None:
+    last = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": False}
+    steps = {"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": True}, last]}
+    found, said = check(write({"name": "x", "pre_tokenizer": steps, "examples": [["a12", ["a", "1", "2"]]]}))
+    assert found.split.tier == "regex" and "because pre_tokenizer.pretokenizers[1]: add_prefix_space after a" in said
 
 
 def test_a_step_behind_metaspace_sees_its_marks(write: Any) -> None:

@@ -13,7 +13,7 @@ from gigatok_compile.emit.boundary import render_boundary
 from gigatok_compile.emit.environment import make_environment, template_text
 from gigatok_compile.emit.tag_tables import bit_tables, tag_tables
 from gigatok_compile.emit.walk_tables import walk_tables
-from gigatok_compile.ir.definition import TokenizerDefinition
+from gigatok_compile.ir.definition import ByteLevelStep, TokenizerDefinition
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.ir.split import SplitKernel
 
@@ -81,6 +81,9 @@ def definition_tables(definition: TokenizerDefinition) -> TableSet:
             "prefix_count": len(post.prefix),
             "suffix_count": len(post.suffix),
             "nfc": int(any(step.kind == "NFC" for step in definition.normalizer)),
+            "add_prefix_space": int(
+                any(isinstance(step, ByteLevelStep) and step.add_prefix_space for step in definition.pre_tokenizer)
+            ),
             "ignore_merges": int(definition.model.ignore_merges),
         },
     )
