@@ -50,6 +50,7 @@ SCHEMA = 1
 
 def measure_ours(name: str, texts: Mapping[str, bytes], passes: int = PASSES) -> dict[str, Any]:
     """Tier, and every kernel over every text. Needs gigatok_compile and a C compiler."""
+    from gigatok_compile.check.chain import StepChain
     from gigatok_compile.check.grammar import build_splitter
     from gigatok_compile.check.library import SplitterLibrary
     from gigatok_compile.check.speed import kernel_speeds
@@ -57,7 +58,6 @@ def measure_ours(name: str, texts: Mapping[str, bytes], passes: int = PASSES) ->
     from gigatok_compile.grammars.registry import load_grammar
     from gigatok_compile.ir.definition import SplitStep
     from gigatok_compile.split_plan import plan_pre_tokenizer
-    from gigatok_compile.verify.chain import StepChain
 
     grammar = load_grammar(name)
     facts: dict[str, Any] = {"models": list(grammar.models), "rows": list(grammar.rows)}

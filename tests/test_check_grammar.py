@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from gigatok_compile.check import examples, grammar, speed
+from gigatok_compile.check.chain import StepChain
 from gigatok_compile.check.grammar import GrammarCheck, check_grammar
 from gigatok_compile.check.library import SplitterLibrary
 from gigatok_compile.cli import main
@@ -24,7 +25,6 @@ from gigatok_compile.grammars.registry import grammar_names, load_grammar
 from gigatok_compile.ir.bits import Not
 from gigatok_compile.split_plan import plan_pre_tokenizer
 from gigatok_compile.verify import texts
-from gigatok_compile.verify.chain import StepChain
 
 DATES: dict[str, Any] = {
     "name": "dates",

@@ -13,11 +13,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from gigatok_compile.check.chain import StepChain
 from gigatok_compile.check.library import SplitterLibrary
 from gigatok_compile.grammars.registry import load_grammar
 from gigatok_compile.ir.definition import SplitStep
 from gigatok_compile.verify import checks, texts
-from gigatok_compile.verify.chain import StepChain
 from gigatok_compile.verify.report import Mismatch
 from gigatok_compile.verify.shrink import shrink
 from gigatok_compile.verify.subject import Diary, Disagreement

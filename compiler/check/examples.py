@@ -8,11 +8,11 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
+from gigatok_compile.check.chain import StepChain
 from gigatok_compile.grammars.examples import pieces_of
 from gigatok_compile.grammars.registry import Grammar
 from gigatok_compile.ir.pattern import Anchor, Look, walk_pattern
 from gigatok_compile.pattern.parse import parse_pattern
-from gigatok_compile.verify.chain import StepChain
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gigatok_compile.build import build_library
+from gigatok_compile.check.chain import StepChain
 from gigatok_compile.check.examples import (
     ReferenceEngine,
     WrongExample,
@@ -23,7 +24,6 @@ from gigatok_compile.explain import split_lines
 from gigatok_compile.grammars.registry import Grammar, in_file, load_grammar
 from gigatok_compile.ir.split import SplitKernel, SplitPlan
 from gigatok_compile.split_plan import plan_pre_tokenizer
-from gigatok_compile.verify.chain import StepChain
 from gigatok_compile.verify.texts import edge_characters, make_alphabet
 from gigatok_compile.verify.verify import run_job
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from gigatok_compile.check.chain import StepChain
 from gigatok_compile.check.library import SplitterLibrary
 from gigatok_compile.errors import CompileError
-from gigatok_compile.verify.chain import StepChain
 
 SAMPLES = {"English": "english.txt", "Chinese": "chinese.txt", "code": "code.txt"}
 SAMPLE_BYTES = 4_000_000
