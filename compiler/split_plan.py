@@ -25,7 +25,13 @@ from gigatok_compile.emit.walk_tables import check_walk_limits
 from gigatok_compile.errors import CompileError, Unsupported
 from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.ir.bits import BitProgram
-from gigatok_compile.ir.definition import SplitStep, TokenizerDefinition
+from gigatok_compile.ir.definition import (
+    ByteLevelStep,
+    MetaspaceStep,
+    PreTokenizerStep,
+    SplitStep,
+    TokenizerDefinition,
+)
 from gigatok_compile.ir.split import SplitKernel, SplitPlan, StepKernel, StepTier
 from gigatok_compile.ir.tags import Tag
 from gigatok_compile.pattern.codeset import CodeSet
@@ -42,20 +48,27 @@ MAX_STATES = 254
 
 def plan_split(definition: TokenizerDefinition) -> SplitPlan:
     """Compile every splitting step, then decide what runs the module."""
-    splits = [step for step in definition.pre_tokenizer if isinstance(step, SplitStep)]
-    if definition.source_format == "tiktoken":  # it drops what lies between matches
-        splits = [replace(step, behavior="Removed", invert=True) for step in splits]
-    plan = plan_steps(splits)
-    cut = False
-    for step in definition.pre_tokenizer:
-        if isinstance(step, SplitStep):
-            cut = True
-        elif (
-            step.add_prefix_space and cut and plan.kernel is not None
-        ):  # a space before every piece, not before the text
+    return plan_pre_tokenizer(definition.pre_tokenizer)
+
+
+def plan_pre_tokenizer(steps: Sequence[PreTokenizerStep]) -> SplitPlan:
+    """The plan of all steps, those included that put something into the text."""
+    plan = plan_steps([step for step in steps if isinstance(step, SplitStep)])
+    if plan.kernel is None:
+        return plan
+    for number, step in enumerate(steps):
+        # before every cut the space goes before the text, after one before every piece
+        if isinstance(step, ByteLevelStep) and step.add_prefix_space and _splits(steps[:number]):
             reason = f"{step.where}: add_prefix_space after a splitting step is not compiled"
             return replace(plan, kernel=None, reason=reason)
+        if isinstance(step, MetaspaceStep) and _splits(steps[number + 1 :]):
+            reason = f"{step.where}: a step after Metaspace sees its marks, which is not compiled yet"
+            return replace(plan, kernel=None, reason=reason)
     return plan
+
+
+def _splits(steps: Sequence[PreTokenizerStep]) -> bool:
+    return any(isinstance(step, SplitStep) for step in steps)
 
 
 def plan_steps(steps: Sequence[SplitStep]) -> SplitPlan:
