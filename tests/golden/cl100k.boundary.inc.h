@@ -1,5 +1,5 @@
-/* Where pieces start: the bit program. Included for each ISA, once for words of one block of 64 characters and, where there
- * are vectors, once for words of several blocks. GT_B(x) names the functions, GT_V(x) what they are made of:
+/* Where pieces start: the bit program. Included for each ISA, once for words of one block of 64 characters and, where
+ * there are vectors, once for words of several blocks. GT_B(x) names the functions, GT_V(x) what they are made of:
  *
  *   GT_WORD                a bit a character, in order
  *   GT_V(gt_on)(x, b)      each bit moved on to the next character; the first bit is the last one of b
@@ -9,9 +9,9 @@
  *
  * pattern  '(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s
  *
- * A chunk is passed over twice. From its end to its start: `ahead_q` tells whether stream q holds at the next character,
- * and the symbols join that with the character's class. From start to end: `behind_p` tells whether stream p holds at the
- * previous character. */
+ * A chunk is passed over twice. From its end to its start: `ahead_q` tells whether stream q holds at the next
+ * character, and the symbols join that with the character's class. From start to end: `behind_p` tells whether stream p
+ * holds at the previous character. */
 
 #ifndef GT_SYMBOLS_NAMED
 #define GT_SYMBOLS_NAMED
@@ -36,8 +36,8 @@ enum { /* in `s`: the classes, then what joins a class with what comes after it 
 };
 #endif
 
-/* Right streams of one word, and the symbols that depend on them. s: classes, then symbols. after[i]: stream i in the next
- * word. pad[i]: what stream i is just after the text, where the word goes on past it. */
+/* Right streams of one word, and the symbols that depend on them. s: classes, then symbols. after[i]: stream i in the
+ * next word. pad[i]: what stream i is just after the text, where the word goes on past it. */
 GT_INLINE void GT_B(gt_right_block)(GT_WORD *s GT_UNUSED, GT_WORD *after GT_UNUSED, const GT_WORD *pad GT_UNUSED) {
   const GT_WORD q0 = ~s[c_other_space_and_3_more] | pad[0];
   const GT_WORD ahead_q0 = GT_V(gt_back)(q0, after[0]);
