@@ -18,10 +18,13 @@ typedef struct {
 } gt_rows_avx512;
 
 #define GT_ALL(byte) _mm512_set1_epi8((char)(byte))
-GT_INLINE __m512i gt_tag_row_avx512(unsigned block) { return _mm512_load_si512(gt_tag_blocks + 64u * gt_tag_block_of[block]); }
+GT_INLINE __m512i gt_tag_row_avx512(unsigned block) {
+  return _mm512_load_si512(gt_tag_blocks + 64u * gt_tag_block_of[block]);
+}
 
 /* Of two bytes: `todo` where they begin. The prefix is one byte. */
-GT_INLINE __m512i gt_two_bytes_avx512(const uint8_t *p, __m512i bytes, __m512i second, __m512i tags, uint64_t todo, gt_rows_avx512 *rows) {
+GT_INLINE __m512i gt_two_bytes_avx512(const uint8_t *p, __m512i bytes, __m512i second, __m512i tags, uint64_t todo,
+                                      gt_rows_avx512 *rows) {
 #pragma GCC unroll 6
   for (unsigned k = 0; k < GT_ROWS; k++) {
     const uint64_t same = _mm512_cmpeq_epi8_mask(bytes, rows->first[k]);
@@ -32,17 +35,20 @@ GT_INLINE __m512i gt_two_bytes_avx512(const uint8_t *p, __m512i bytes, __m512i s
     const unsigned k = rows->next++ % GT_ROWS;
     rows->first[k] = GT_ALL(c[0]);
     rows->row[k] = gt_tag_row_avx512(c[0] & 0x1F);
-    tags = _mm512_mask_permutexvar_epi8(tags, _mm512_mask_cmpeq_epi8_mask(todo, bytes, rows->first[k]), second, rows->row[k]);
+    const uint64_t same = _mm512_mask_cmpeq_epi8_mask(todo, bytes, rows->first[k]);
+    tags = _mm512_mask_permutexvar_epi8(tags, same, second, rows->row[k]);
   }
   return tags;
 }
 
 /* Of three bytes: a prefix of two. */
-GT_INLINE __m512i gt_three_bytes_avx512(const uint8_t *p, __m512i bytes, __m512i second, __m512i tags, uint64_t todo, gt_rows_avx512 *rows) {
+GT_INLINE __m512i gt_three_bytes_avx512(const uint8_t *p, __m512i bytes, __m512i second, __m512i tags, uint64_t todo,
+                                        gt_rows_avx512 *rows) {
   const __m512i third = _mm512_loadu_si512(p + 2);
 #pragma GCC unroll 6
   for (unsigned k = 0; k < GT_ROWS; k++) {
-    const uint64_t same = _mm512_mask_cmpeq_epi8_mask(_mm512_cmpeq_epi8_mask(bytes, rows->first[k]), second, rows->second[k]);
+    uint64_t same = _mm512_cmpeq_epi8_mask(bytes, rows->first[k]);
+    same = _mm512_mask_cmpeq_epi8_mask(same, second, rows->second[k]);
     tags = _mm512_mask_permutexvar_epi8(tags, same, third, rows->row[k]);
   }
   while (GT_UNLIKELY(todo = _mm512_mask_cmpeq_epi8_mask(todo, tags, GT_ALL(GT_TAG_MIXED)))) {
@@ -51,7 +57,8 @@ GT_INLINE __m512i gt_three_bytes_avx512(const uint8_t *p, __m512i bytes, __m512i
     rows->first[k] = GT_ALL(c[0]);
     rows->second[k] = GT_ALL(c[1]);
     rows->row[k] = gt_tag_row_avx512((c[0] & 0x0Fu) << 6 | (c[1] & 0x3F));
-    const uint64_t same = _mm512_mask_cmpeq_epi8_mask(_mm512_mask_cmpeq_epi8_mask(todo, bytes, rows->first[k]), second, rows->second[k]);
+    uint64_t same = _mm512_mask_cmpeq_epi8_mask(todo, bytes, rows->first[k]);
+    same = _mm512_mask_cmpeq_epi8_mask(same, second, rows->second[k]);
     tags = _mm512_mask_permutexvar_epi8(tags, same, third, rows->row[k]);
   }
   return tags;
@@ -152,7 +159,8 @@ typedef struct { __m512i codes[GT_CODE_BYTES]; } gt_tags_avx512;
 GT_INLINE gt_tags_avx512 gt_load_tags_avx512(const uint8_t *tags) {
   const __m512i here = _mm512_load_si512(tags);
   gt_tags_avx512 t;
-  for (unsigned c = 0; c < GT_CODE_BYTES; c++) t.codes[c] = _mm512_permutexvar_epi8(here, _mm512_load_si512(gt_tag_codes + 64 * c));
+  for (unsigned c = 0; c < GT_CODE_BYTES; c++)
+    t.codes[c] = _mm512_permutexvar_epi8(here, _mm512_load_si512(gt_tag_codes + 64 * c));
   return t;
 }
 

@@ -31,7 +31,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 import modules
 
 
-
 def isolated(name: str) -> list[modules.Split]:
     return [(pattern, "Isolated", False) for pattern in load_grammar(name).patterns]
 
@@ -43,7 +42,11 @@ STEPS: dict[str, list[modules.Split]] = {
     "gaps": [(r"\p{L}+|\d", "Isolated", False)],
     "deepseek": isolated("deepseek-v3"),  # three steps, one program
     "clip": [(load_grammar("clip").pattern, "Removed", True)],
-    "removed": [(r"\s+", "Removed", False), (r"\p{N}", "Contiguous", False), ("'|\u00e9\u00e9", "MergedWithPrevious", False)],
+    "removed": [
+        (r"\s+", "Removed", False),
+        (r"\p{N}", "Contiguous", False),
+        ("'|\u00e9\u00e9", "MergedWithPrevious", False),
+    ],
     "counted": [(r"\p{L}+| {1,70}|\p{N}{1,3}|\s+(?!\S)|\n", "Isolated", False)],  # no bit program: the walk
 }
 ISAS = ("avx512", "avx2", "swar", "automaton")
@@ -63,7 +66,12 @@ def subject(request: pytest.FixtureRequest, tmp_path_factory: Any, toy_definitio
     return modules.build_toy(f"toy_{request.param}", toy_definition(changes), folder)
 
 
-BEHAVIORS = {"Isolated": "isolated", "Removed": "removed", "Contiguous": "contiguous", "MergedWithPrevious": "merged_with_previous"}
+BEHAVIORS = {
+    "Isolated": "isolated",
+    "Removed": "removed",
+    "Contiguous": "contiguous",
+    "MergedWithPrevious": "merged_with_previous",
+}
 
 
 @functools.cache
@@ -230,7 +238,7 @@ def test_each_scalar_value_is_a_text_of_one_piece(subject: modules.Built) -> Non
         for char in scalars()[::step]:
             data = char.encode()
             found = boundaries(data, len(data), isa, starts, stops, 4)
-            assert found == 1 and (starts[0], stops[0]) == (0, len(data)) or found == 0 and removes, (isa, char)
+            assert (found == 1 and (starts[0], stops[0]) == (0, len(data))) or (found == 0 and removes), (isa, char)
 
 
 def some_text(rng: random.Random, size: int, letters: list[str]) -> str:

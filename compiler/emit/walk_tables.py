@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from gigatok_compile.emit.tag_tables import MAX_TAGS
 from gigatok_compile.errors import CompileError
 from gigatok_compile.ir.bimachine import START, Bimachine
 from gigatok_compile.ir.plan import Table, TableSet
-
-from gigatok_compile.emit.tag_tables import MAX_TAGS
 
 MAX_SYMBOLS = 4096  # twelve bits of an entry
 MAX_STATES = 4096
