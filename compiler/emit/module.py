@@ -31,6 +31,7 @@ HEADERS = (
     "isa_swar.h",
     "isa_avx2.h",
     "isa_avx512.h",
+    "isa_neon.h",
     "isa_automaton.h",
     "kernel.inc.h",
     "bits.inc.h",
