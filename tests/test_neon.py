@@ -185,8 +185,9 @@ GRAMMARS = ("gpt2", "llama3", "o200k", "deepseek-v3", "clip", "jais2")
 
 def toy_of_grammar(name: str) -> dict[str, Any]:
     grammar = load_grammar(name)
-    behavior, invert = ("Removed", True) if name == "clip" else ("Isolated", False)
-    return modules.toy_changes([(pattern, behavior, invert) for pattern in grammar.patterns])
+    if grammar.pre_tokenizer is not None:  # clip: what lies between matches is removed
+        return {"pre_tokenizer": grammar.pre_tokenizer}
+    return modules.toy_changes([(pattern, "Isolated", False) for pattern in grammar.patterns])
 
 
 def toy_of_everything() -> dict[str, Any]:
