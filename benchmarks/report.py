@@ -199,14 +199,14 @@ def notes(result: dict[str, Any]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def update_file(path: Path, text: str) -> None:
+def update_file(path: Path, text: str, markers: tuple[str, str] = (BEGIN, END)) -> None:
     """Replace what stands between the markers."""
     old = path.read_text(encoding="utf-8")
-    head, begin, rest = old.partition(BEGIN)
-    _, end, tail = rest.partition(END)
+    head, begin, rest = old.partition(markers[0])
+    _, end, tail = rest.partition(markers[1])
     if not begin or not end:
-        raise SystemExit(f"{path} lacks the lines {BEGIN} and {END}")
-    path.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}", encoding="utf-8")
+        raise SystemExit(f"{path} lacks the lines {markers[0]} and {markers[1]}")
+    path.write_text(f"{head}{begin}\n{text}\n{end}{tail}", encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:

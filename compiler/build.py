@@ -99,6 +99,26 @@ def build_module(
     return library
 
 
+def build_library(files: Mapping[str, str | bytes], library: Path) -> None:
+    """Compile C sources to a shared library that needs neither Python nor its headers.
+
+    Raises:
+        BuildError: as build_module does.
+    """
+    compiler = find_compiler()
+    try:
+        with tempfile.TemporaryDirectory(prefix="gigatok-build-", ignore_cleanup_errors=True) as folder:
+            work = Path(folder).resolve()
+            sources = _write_files(work, files)
+            flags = [*compiler, *OBJECT_FLAGS, *WARNING_FLAGS, f"-ffile-prefix-map={work}=.", f"-I{work}"]
+            _run([_compile_command(flags, source) for source in sources], work)
+            built = work / library.name
+            _run([[*compiler, *LINK_FLAGS, *(str(_object(source)) for source in sources), "-o", str(built)]], work)
+            _copy(built, library)
+    except OSError as error:
+        _raise_os_error(error)
+
+
 def find_compiler() -> list[str]:
     """The C compiler's command: CC of the environment, the one that built Python, or one that is on the PATH.
 

@@ -26,6 +26,7 @@ examples:
   gigatok-compile llama3/tokenizer.json --name llama3
   gigatok-compile cl100k_base.tiktoken --grammar cl100k -o modules
   gigatok-compile gpt2 --dump bits                      print a stage of the compiler and write nothing
+  gigatok-compile --check-grammar mine.json             is a grammar right, what runs it, how fast is it
 """
 
 
@@ -39,6 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "definition",
         metavar="DEFINITION",
+        nargs="?",
         help="a tokenizer.json or a tiktoken rank file (plain or .xz), or the word gpt2",
     )
     parser.add_argument(
@@ -54,16 +56,51 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--no-verify", dest="verify", action="store_false", help="do not compare the module with the oracle"
     )
+    parser.add_argument(
+        "--verify-seconds",
+        "--seconds",
+        dest="seconds",
+        metavar="S",
+        type=_positive,
+        help="about how long to compare with the oracle (default: 6, of a grammar 5); less checks fewer texts",
+    )
     parser.add_argument("--keep-c", metavar="DIR", type=Path, help="keep the C sources there")
     parser.add_argument("--quiet", action="store_true", help="print warnings and errors only")
+    grammar = parser.add_argument_group(
+        "a grammar by itself", "In place of DEFINITION; nothing is written. --seconds, --keep-c and --quiet go with it."
+    )
+    grammar.add_argument(
+        "--check-grammar",
+        metavar="NAME|FILE",
+        help="say what runs each step and why, verify its examples and its kernels, and measure their speed",
+    )
+    grammar.add_argument("--cases", metavar="N", type=_count, help="random strings to verify (default: what fits)")
+    grammar.add_argument("--text", metavar="FILE", type=Path, help="measure the speed on this text (UTF-8)")
     parser.add_argument("--version", action="version", version=f"gigatok-compile {gigatok_compile.__version__}")
     return parser
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds")
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text.replace("_", "").replace(",", ""))
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is negative")
+    return value
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code. Usage errors leave through SystemExit(2), as argparse does."""
     parser = build_parser()
     arguments = parser.parse_args(argv)
+    _check_usage(parser, arguments)
+    if arguments.check_grammar is not None:
+        return _ended_well(lambda: _check_grammar(arguments))
     from gigatok_compile import driver  # not for --help and usage errors: it takes numpy and cffi along
 
     if arguments.dump is not None:
@@ -78,6 +115,40 @@ def main(argv: Sequence[str] | None = None) -> int:
         except CompileError as error:
             parser.error(f"argument --name: {error.message} ({error.hint})")
     return _ended_well(lambda: _dump(arguments) if arguments.dump is not None else _compile(arguments, warnings))
+
+
+def _check_usage(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """What goes with --check-grammar and what does not; leaves through parser.error."""
+    if arguments.check_grammar is None:
+        if arguments.definition is None:
+            parser.error("the following arguments are required: DEFINITION (or --check-grammar)")
+        for name in ("cases", "text"):
+            if getattr(arguments, name) is not None:
+                parser.error(f"argument --{name}: it goes with --check-grammar only")
+        return
+    if arguments.definition is not None:
+        parser.error("argument --check-grammar: it takes the place of DEFINITION; with a rank file, say --grammar")
+    for name in ("name", "grammar", "install", "dump", "explain"):
+        if getattr(arguments, name):
+            parser.error(f"argument --check-grammar: it writes no module, so --{name} does not go with it")
+    if not arguments.verify or arguments.out != Path():
+        parser.error("argument --check-grammar: it writes no module, so --out and --no-verify do not go with it")
+
+
+def _check_grammar(arguments: argparse.Namespace) -> None:
+    from gigatok_compile.check.grammar import SECONDS, check_grammar
+
+    with contextlib.nullcontext(silent) if arguments.quiet else shown(sys.stderr) as report:
+        check_grammar(
+            arguments.check_grammar,
+            seconds=arguments.seconds or SECONDS,
+            cases=arguments.cases,
+            text=arguments.text,
+            timing=not arguments.quiet or arguments.text is not None,
+            keep_c=arguments.keep_c,
+            say=(lambda text: None) if arguments.quiet else (lambda text: print(text, end="\n\n", flush=True)),
+            report=report,
+        )
 
 
 def _ended_well(command: Callable[[], None]) -> int:
@@ -116,6 +187,7 @@ def _compile(arguments: argparse.Namespace, warnings: Sequence[str]) -> None:
             name=arguments.name,
             grammar=arguments.grammar,
             verify=arguments.verify,
+            verify_seconds=arguments.seconds,
             install=arguments.install,
             keep_c=arguments.keep_c,
             report=report,

@@ -42,7 +42,7 @@ from gigatok_compile.normalizer.tables import build_nfc_tables
 from gigatok_compile.pattern.parse import parse_pattern
 from gigatok_compile.split_plan import plan_split
 from gigatok_compile.verify.report import VerifyReport
-from gigatok_compile.verify.verify import verify_module
+from gigatok_compile.verify.verify import BUDGET_SECONDS, verify_module
 from gigatok_compile.vocabulary.added_tokens import AddedTokenPlan, plan_added_tokens
 from gigatok_compile.vocabulary.tables import VocabularyFacts, build_vocabulary_tables
 from gigatok_compile.vocabulary.token_lookup import plan_token_lookup
@@ -92,6 +92,7 @@ def compile_definition(
     name: str | None = None,
     grammar: str | None = None,
     verify: bool = True,
+    verify_seconds: float | None = None,
     install: bool = False,
     keep_c: Path | None = None,
     report: Report = lambda stage, detail: None,
@@ -102,6 +103,7 @@ def compile_definition(
         source: a path, or the word `gpt2`.
         grammar: name or file of the grammar of a rank file.
         verify: compare the built module with the plain-Python engine before it is put in place.
+        verify_seconds: about how long that may take; None for the usual time.
         install: also install it into the running environment, as a wheel.
         keep_c: a folder that gets the C sources.
         report: called with (stage, detail) as the work goes on.
@@ -133,7 +135,13 @@ def compile_definition(
             report("verify", "comparing with the plain-Python engine")
             kernel = compilation.split.kernel
             tags = [step.kernel.tags.tags for step in compilation.split.steps if step.kernel is not None]
-            checked = verify_module(package, definition, tags if kernel is None else [kernel.alphabet], finer=tags)
+            checked = verify_module(
+                package,
+                definition,
+                tags if kernel is None else [kernel.alphabet],
+                finer=tags,
+                budget_seconds=BUDGET_SECONDS if verify_seconds is None else verify_seconds,
+            )
             write_package_files(package, compilation, checked)
     target = out_dir / definition.name
     if install:

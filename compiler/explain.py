@@ -30,7 +30,7 @@ def explain(
         tables: what the library holds; None on the regex tier.
     """
     about = [line for line in str(definition).splitlines() if not line.startswith("  pre-tokenizer ")]
-    lines = [*about, "", *_split_lines(split), "", str(added)]
+    lines = [*about, "", *split_lines(split), "", str(added)]
     if vocabulary is not None:
         lines += ["", str(vocabulary).rstrip()]
     if tables is not None:
@@ -39,7 +39,8 @@ def explain(
     return "\n".join(lines)
 
 
-def _split_lines(split: SplitPlan) -> Iterator[str]:
+def split_lines(split: SplitPlan, width: int | None = None) -> Iterator[str]:
+    """What runs the pre-tokenizer and why, as a whole and step by step; patterns shortened to `width` characters."""
     kernel = split.kernel
     if kernel is not None:
         yield f"pre-tokenizer: native, the {kernel.tier} tier ({TIERS[kernel.tier]})"
@@ -55,15 +56,23 @@ def _split_lines(split: SplitPlan) -> Iterator[str]:
         yield from _hanging("because ", split.reason, "  ")
     for number, step in enumerate(split.steps):
         yield f"  step {number} ({step.where}): {_alone(step, kernel)}"
-        yield f"    pattern   {step.pattern!r}"
-        yield from (f"    {line}" for line in _step_lines(step))
+        yield f"    pattern   {_shortened(repr(step.pattern), width)}"
+        yield from (f"    {line}" for line in _step_lines(step, split.reason))
 
 
-def _step_lines(step: StepTier) -> Iterator[str]:
+def _shortened(text: str, width: int | None) -> str:
+    return text if width is None or len(text) <= width else f"{text[: width - 4]} ..."
+
+
+def _step_lines(step: StepTier, told: str) -> Iterator[str]:
+    """What is known of a step; its reason unless that was `told` already."""
     kernel = step.kernel
     if kernel is None:
-        yield from _hanging("why       ", step.reason)
+        if step.reason != told:
+            yield from _hanging("why       ", step.reason)
         return
+    if kernel.step.component:
+        yield f"component {kernel.step.component}"
     if kernel.step.behavior != "Isolated" or kernel.step.invert:
         yield f"behavior  {kernel.step.behavior}{', inverted' if kernel.step.invert else ''}"
     if step.reason:

@@ -21,10 +21,17 @@ from gigatok_compile.bitstream.lower import lower_predicates
 from gigatok_compile.bitstream.predicates import derive_predicates
 from gigatok_compile.bitstream.reduce import reduce_bimachine
 from gigatok_compile.emit.tag_tables import check_kernel_limits
+from gigatok_compile.emit.walk_tables import check_walk_limits
 from gigatok_compile.errors import CompileError, Unsupported
 from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.ir.bits import BitProgram
-from gigatok_compile.ir.definition import ByteLevelStep, SplitStep, TokenizerDefinition
+from gigatok_compile.ir.definition import (
+    ByteLevelStep,
+    MetaspaceStep,
+    PreTokenizerStep,
+    SplitStep,
+    TokenizerDefinition,
+)
 from gigatok_compile.ir.split import SplitKernel, SplitPlan, StepKernel, StepTier
 from gigatok_compile.ir.tags import Tag
 from gigatok_compile.pattern.codeset import CodeSet
@@ -41,14 +48,27 @@ MAX_STATES = 254
 
 def plan_split(definition: TokenizerDefinition) -> SplitPlan:
     """Compile every splitting step, then decide what runs the module."""
-    splits = [step for step in definition.pre_tokenizer if isinstance(step, SplitStep)]
-    if definition.source_format == "tiktoken":  # it drops what lies between matches
-        splits = [replace(step, behavior="Removed", invert=True) for step in splits]
-    plan = plan_steps(splits)
-    for byte_level in definition.pre_tokenizer:
-        if isinstance(byte_level, ByteLevelStep) and byte_level.add_prefix_space and plan.kernel is not None:
-            return replace(plan, kernel=None, reason=f"{byte_level.where}: add_prefix_space is not compiled yet")
+    return plan_pre_tokenizer(definition.pre_tokenizer)
+
+
+def plan_pre_tokenizer(steps: Sequence[PreTokenizerStep]) -> SplitPlan:
+    """The plan of all steps, those included that put something into the text."""
+    plan = plan_steps([step for step in steps if isinstance(step, SplitStep)])
+    if plan.kernel is None:
+        return plan
+    for number, step in enumerate(steps):
+        # before every cut the space goes before the text, after one before every piece
+        if isinstance(step, ByteLevelStep) and step.add_prefix_space and _splits(steps[:number]):
+            reason = f"{step.where}: add_prefix_space after a splitting step is not compiled"
+            return replace(plan, kernel=None, reason=reason)
+        if isinstance(step, MetaspaceStep) and _splits(steps[number + 1 :]):
+            reason = f"{step.where}: a step after Metaspace sees its marks, which is not compiled yet"
+            return replace(plan, kernel=None, reason=reason)
     return plan
+
+
+def _splits(steps: Sequence[PreTokenizerStep]) -> bool:
+    return any(isinstance(step, SplitStep) for step in steps)
 
 
 def plan_steps(steps: Sequence[SplitStep]) -> SplitPlan:
@@ -89,15 +109,17 @@ def compose_steps(steps: Sequence[StepKernel]) -> SplitKernel:
     """One machine for `steps` in order.
 
     Raises:
-        CompileError: together they have too many states.
+        CompileError: together they have too many states, or more than the walk's tables hold.
     """
     first = steps[0]
     if len(steps) == 1:
+        check_walk_limits(first.machine)
         return SplitKernel((first,), first.alphabet, first.machine, first.bits, first.reason)
     machine, alphabet = first.machine, first.alphabet
     for step in steps[1:]:
         pairs, sets = _joint(alphabet, step.alphabet)
         machine, alphabet = _reduced(compose(machine, step.machine, pairs), sets)
+    check_walk_limits(machine)
     bits, reason = compile_bits(machine, alphabet, "  then  ".join(step.step.pattern for step in steps))
     return SplitKernel(tuple(steps), alphabet, machine, bits, reason)
 
@@ -116,7 +138,6 @@ def compile_bits(machine: Bimachine, alphabet: Sequence[Tag], pattern: str) -> t
             pattern=pattern,
             tag_names=[tag.name for tag in alphabet],
             weights=[tag_weight(tag.ranges) for tag in alphabet],
-            ascii_weights=[tag_weight(tag.ranges, ascii_only=True) for tag in alphabet],
         )
         check_kernel_limits(bits, machine)
     except CompileError as error:

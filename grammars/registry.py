@@ -71,7 +71,7 @@ class Grammar:
             )
         if self.pre_tokenizer is None:
             return ()
-        with _in_file(self.where):
+        with in_file(self.where):
             return read_steps(Fields(dict(self.pre_tokenizer), "pre_tokenizer"))
 
     @property
@@ -127,7 +127,7 @@ def _names() -> dict[str, Grammar]:
 
 
 def _parse(data: Any, where: str) -> Grammar:
-    with _in_file(where):
+    with in_file(where):
         fields = Fields.of(data, "")
         dialect, patterns = _read_patterns(fields)
         pre_tokenizer = fields.optional_child("pre_tokenizer")
@@ -148,12 +148,13 @@ def _parse(data: Any, where: str) -> Grammar:
 
 
 @contextmanager
-def _in_file(name: str) -> Iterator[None]:
+def in_file(name: str) -> Iterator[None]:
     """Puts the name of the file before the field in errors."""
     try:
         yield
     except CompileError as error:
-        error.where = f"{name}: {error.where}" if error.where else name
+        if not (error.where or "").startswith(name):  # once is enough
+            error.where = f"{name}: {error.where}" if error.where else name
         raise
 
 

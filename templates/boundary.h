@@ -18,9 +18,9 @@ static const uint8_t gt_transpose_bytes[64] __attribute__((aligned(64), unused))
 /* Cuts of one chunk: a bit a character, then as offsets from its start. Pieces that are removed have none; a kept one that
  * is open at the chunk's end has its stop in a later chunk. Without removal a piece stops where the next one starts. */
 typedef struct {
-  uint64_t starts[GT_CHUNK / 64 + 1];
+  uint64_t starts[GT_CHUNK / 64 + GT_PAD_TAGS / 64];
 #if GT_REMOVES
-  uint64_t stops[GT_CHUNK / 64 + 1];
+  uint64_t stops[GT_CHUNK / 64 + GT_PAD_TAGS / 64];
 #endif
 } gt_masks;
 typedef struct {
@@ -129,7 +129,11 @@ static unsigned gt_right_state(const uint8_t *p, const uint8_t *end, gt_right_me
   return map[0];
 }
 
-/* Neighbouring characters. `on` is towards the end of the text, `back` towards its start; the carry comes in where the
- * neighbour is in another block, and is in its place already. */
-#define GT_SHIFT_ON(x, carry) ((x) << 1 | (carry))
-#define GT_SHIFT_BACK(x, carry) ((x) >> 1 | (carry))
+/* The word of one block (see boundary.inc.h). */
+typedef uint64_t gt_word_one;
+#define GT_NOWHERE (GT_WORD){0}
+GT_INLINE uint64_t gt_on_one(uint64_t x, uint64_t before) { return x << 1 | before >> 63; }
+GT_INLINE uint64_t gt_back_one(uint64_t x, uint64_t after) { return x >> 1 | after << 63; }
+GT_INLINE int gt_any_one(uint64_t x) { return x != 0; }
+/* MatchStar: the addition runs through every stretch of `stay` that is entered. */
+GT_INLINE uint64_t gt_run_on_one(uint64_t in, uint64_t stay) { return ((((in & stay) + stay) ^ stay) | in) & stay; }

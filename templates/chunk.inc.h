@@ -31,11 +31,11 @@ GT_INLINE uint32_t *GT_ISA(gt_places)(const uint64_t *mask, const uint64_t *lead
 /* Cuts in n <= GT_CHUNK bytes at p, whole characters. `right` is the right state after them, `left` what the pass from the
  * left knows before them (updated). GT_PAST bytes past them can be read. */
 GT_NOINLINE void GT_ISA(gt_cut_chunk)(const uint8_t *p, unsigned n, unsigned right, GT_ISA(gt_left) *left, gt_places *places) {
-  uint8_t tags[GT_CHUNK + 64] __attribute__((aligned(64)));
+  uint8_t tags[GT_CHUNK + GT_PAD_TAGS] __attribute__((aligned(64)));
   uint64_t leads[GT_CHUNK / 64];
   gt_masks masks;
   const unsigned count = GT_ISA(gt_classify)(p, n, tags, leads);
-  memset(tags + count, GT_TAG_END, 64);
+  memset(tags + count, GT_TAG_END, GT_PAD_TAGS);
   GT_ISA(gt_cut)(tags, count, right, left, &masks);
   /* the last block's bits past the end, and the word after it, which is looked at but does not matter */
   const uint64_t inside = ~0ull >> (63 - (count - 1) % 64);

@@ -114,4 +114,38 @@ GT_INLINE void gt_class_masks_avx2(const uint8_t *tags, uint64_t *masks) {
     }
   }
 }
+
+/* Words of four blocks. */
+#define GT_LANES_avx2 4
+typedef uint64_t gt_word_avx2 __attribute__((vector_size(32)));
+
+GT_INLINE gt_word_avx2 gt_on_avx2(gt_word_avx2 x, gt_word_avx2 before) {
+  const __m256i joint = _mm256_permute2x128_si256((__m256i)before, (__m256i)x, 0x21);
+  return (x + x) | ((gt_word_avx2)_mm256_alignr_epi8((__m256i)x, joint, 8) >> 63);
+}
+GT_INLINE gt_word_avx2 gt_back_avx2(gt_word_avx2 x, gt_word_avx2 after) {
+  const __m256i joint = _mm256_permute2x128_si256((__m256i)x, (__m256i)after, 0x21);
+  return (x >> 1) | ((gt_word_avx2)_mm256_alignr_epi8(joint, (__m256i)x, 8) << 63);
+}
+GT_INLINE int gt_any_avx2(gt_word_avx2 x) { return !_mm256_testz_si256((__m256i)x, (__m256i)x); }
+
+/* MatchStar with a 256-bit sum: lanes that overflow carry into the next, through lanes that are all ones. Adding the
+ * overflows, moved on, to the lanes of ones makes one carry run through them, as in the sum itself. */
+GT_INLINE gt_word_avx2 gt_run_on_avx2(gt_word_avx2 in, gt_word_avx2 stay) {
+  static const gt_word_avx2 lanes[16] = {
+    {0, 0, 0, 0}, {1, 0, 0, 0}, {0, 1, 0, 0}, {1, 1, 0, 0}, {0, 0, 1, 0}, {1, 0, 1, 0}, {0, 1, 1, 0}, {1, 1, 1, 0},
+    {0, 0, 0, 1}, {1, 0, 0, 1}, {0, 1, 0, 1}, {1, 1, 0, 1}, {0, 0, 1, 1}, {1, 0, 1, 1}, {0, 1, 1, 1}, {1, 1, 1, 1}};
+  const gt_word_avx2 sum = (in & stay) + stay;
+  const unsigned over = (unsigned)_mm256_movemask_pd((__m256d)(sum < stay));
+  const unsigned full = (unsigned)_mm256_movemask_pd((__m256d)(sum == ~(gt_word_avx2){0}));
+  return (((sum + lanes[((2 * over + full) ^ full) & 15]) ^ stay) | in) & stay;
+}
+
+GT_INLINE void gt_class_words_avx2(const uint8_t *tags, gt_word_avx2 *words) {
+  uint64_t masks[8 * GT_CODE_BYTES];
+  for (unsigned b = 0; b < 4; b++) {
+    gt_class_masks_avx2(tags + 64 * b, masks);
+    for (unsigned k = 0; k < GT_CLASSES; k++) ((uint64_t *)words)[4 * k + b] = masks[k];
+  }
+}
 #endif

@@ -18,10 +18,13 @@ typedef struct {
 } gt_rows_avx512;
 
 #define GT_ALL(byte) _mm512_set1_epi8((char)(byte))
-GT_INLINE __m512i gt_tag_row_avx512(unsigned block) { return _mm512_load_si512(gt_tag_blocks + 64u * gt_tag_block_of[block]); }
+GT_INLINE __m512i gt_tag_row_avx512(unsigned block) {
+  return _mm512_load_si512(gt_tag_blocks + 64u * gt_tag_block_of[block]);
+}
 
 /* Of two bytes: `todo` where they begin. The prefix is one byte. */
-GT_INLINE __m512i gt_two_bytes_avx512(const uint8_t *p, __m512i bytes, __m512i second, __m512i tags, uint64_t todo, gt_rows_avx512 *rows) {
+GT_INLINE __m512i gt_two_bytes_avx512(const uint8_t *p, __m512i bytes, __m512i second, __m512i tags, uint64_t todo,
+                                      gt_rows_avx512 *rows) {
 #pragma GCC unroll 6
   for (unsigned k = 0; k < GT_ROWS; k++) {
     const uint64_t same = _mm512_cmpeq_epi8_mask(bytes, rows->first[k]);
@@ -32,17 +35,20 @@ GT_INLINE __m512i gt_two_bytes_avx512(const uint8_t *p, __m512i bytes, __m512i s
     const unsigned k = rows->next++ % GT_ROWS;
     rows->first[k] = GT_ALL(c[0]);
     rows->row[k] = gt_tag_row_avx512(c[0] & 0x1F);
-    tags = _mm512_mask_permutexvar_epi8(tags, _mm512_mask_cmpeq_epi8_mask(todo, bytes, rows->first[k]), second, rows->row[k]);
+    const uint64_t same = _mm512_mask_cmpeq_epi8_mask(todo, bytes, rows->first[k]);
+    tags = _mm512_mask_permutexvar_epi8(tags, same, second, rows->row[k]);
   }
   return tags;
 }
 
 /* Of three bytes: a prefix of two. */
-GT_INLINE __m512i gt_three_bytes_avx512(const uint8_t *p, __m512i bytes, __m512i second, __m512i tags, uint64_t todo, gt_rows_avx512 *rows) {
+GT_INLINE __m512i gt_three_bytes_avx512(const uint8_t *p, __m512i bytes, __m512i second, __m512i tags, uint64_t todo,
+                                        gt_rows_avx512 *rows) {
   const __m512i third = _mm512_loadu_si512(p + 2);
 #pragma GCC unroll 6
   for (unsigned k = 0; k < GT_ROWS; k++) {
-    const uint64_t same = _mm512_mask_cmpeq_epi8_mask(_mm512_cmpeq_epi8_mask(bytes, rows->first[k]), second, rows->second[k]);
+    uint64_t same = _mm512_cmpeq_epi8_mask(bytes, rows->first[k]);
+    same = _mm512_mask_cmpeq_epi8_mask(same, second, rows->second[k]);
     tags = _mm512_mask_permutexvar_epi8(tags, same, third, rows->row[k]);
   }
   while (GT_UNLIKELY(todo = _mm512_mask_cmpeq_epi8_mask(todo, tags, GT_ALL(GT_TAG_MIXED)))) {
@@ -51,7 +57,8 @@ GT_INLINE __m512i gt_three_bytes_avx512(const uint8_t *p, __m512i bytes, __m512i
     rows->first[k] = GT_ALL(c[0]);
     rows->second[k] = GT_ALL(c[1]);
     rows->row[k] = gt_tag_row_avx512((c[0] & 0x0Fu) << 6 | (c[1] & 0x3F));
-    const uint64_t same = _mm512_mask_cmpeq_epi8_mask(_mm512_mask_cmpeq_epi8_mask(todo, bytes, rows->first[k]), second, rows->second[k]);
+    uint64_t same = _mm512_mask_cmpeq_epi8_mask(todo, bytes, rows->first[k]);
+    same = _mm512_mask_cmpeq_epi8_mask(same, second, rows->second[k]);
     tags = _mm512_mask_permutexvar_epi8(tags, same, third, rows->row[k]);
   }
   return tags;
@@ -158,6 +165,54 @@ GT_INLINE void gt_class_masks_avx512(const uint8_t *tags, uint64_t *masks) {
     const __m512i codes = _mm512_permutexvar_epi8(here, _mm512_load_si512(gt_tag_codes + 64 * c));
     const __m512i bits = _mm512_gf2p8affine_epi64_epi8(identity, codes, 0);
     _mm512_store_si512(masks + 8 * c, _mm512_permutexvar_epi8(_mm512_load_si512(gt_transpose_bytes), bits));
+  }
+}
+
+/* Words of eight blocks. */
+#define GT_LANES_avx512 8
+typedef uint64_t gt_word_avx512 __attribute__((vector_size(64)));
+
+GT_INLINE gt_word_avx512 gt_on_avx512(gt_word_avx512 x, gt_word_avx512 before) {
+  return (gt_word_avx512)_mm512_shldi_epi64((__m512i)x, _mm512_alignr_epi64((__m512i)x, (__m512i)before, 7), 1);
+}
+GT_INLINE gt_word_avx512 gt_back_avx512(gt_word_avx512 x, gt_word_avx512 after) {
+  return (gt_word_avx512)_mm512_shrdi_epi64((__m512i)x, _mm512_alignr_epi64((__m512i)after, (__m512i)x, 1), 1);
+}
+GT_INLINE int gt_any_avx512(gt_word_avx512 x) { return _mm512_test_epi64_mask((__m512i)x, (__m512i)x) != 0; }
+
+/* MatchStar with a 512-bit sum: lanes that overflow carry into the next, through lanes that are all ones. Adding the
+ * overflows, moved on, to the lanes of ones makes one carry run through them, as in the sum itself. */
+GT_INLINE gt_word_avx512 gt_run_on_avx512(gt_word_avx512 in, gt_word_avx512 stay) {
+  const __m512i ones = _mm512_set1_epi64(-1);
+  const __m512i sum = (__m512i)((in & stay) + stay);
+  const unsigned over = _mm512_cmplt_epu64_mask(sum, (__m512i)stay), full = _mm512_cmpeq_epi64_mask(sum, ones);
+  const gt_word_avx512 all = (gt_word_avx512)_mm512_mask_sub_epi64(sum, (__mmask8)((2 * over + full) ^ full), sum, ones);
+  return ((all ^ stay) | in) & stay;
+}
+
+/* As gt_class_masks for eight blocks: word k of block b goes to lane b of word k, an 8 x 8 transposition in three rounds. */
+GT_INLINE void gt_class_words_avx512(const uint8_t *tags, gt_word_avx512 *words) {
+  const __m512i identity = _mm512_set1_epi64(0x8040201008040201), transpose = _mm512_load_si512(gt_transpose_bytes);
+  __m512i here[8], m[8], t[8];
+  for (unsigned b = 0; b < 8; b++)
+    here[b] = _mm512_permutexvar_epi8(_mm512_load_si512(gt_reverse_eights), _mm512_load_si512(tags + 64 * b));
+  for (unsigned c = 0; c < GT_CODE_BYTES; c++) {
+    const __m512i table = _mm512_load_si512(gt_tag_codes + 64 * c);
+    for (unsigned b = 0; b < 8; b++)
+      m[b] = _mm512_permutexvar_epi8(transpose, _mm512_gf2p8affine_epi64_epi8(identity, _mm512_permutexvar_epi8(here[b], table), 0));
+    for (unsigned b = 0; b < 8; b += 2) {
+      t[b] = _mm512_unpacklo_epi64(m[b], m[b + 1]);
+      t[b + 1] = _mm512_unpackhi_epi64(m[b], m[b + 1]);
+    }
+    for (unsigned b = 0; b < 8; b += 4)
+      for (unsigned i = 0; i < 2; i++) {
+        m[b + i] = _mm512_shuffle_i64x2(t[b + i], t[b + i + 2], 0x88);
+        m[b + i + 2] = _mm512_shuffle_i64x2(t[b + i], t[b + i + 2], 0xDD);
+      }
+    for (unsigned i = 0; i < 4; i++) {
+      _mm512_store_si512(words + 8 * c + (i & 1) + 2 * (i >> 1), _mm512_shuffle_i64x2(m[i], m[i + 4], 0x88));
+      _mm512_store_si512(words + 8 * c + 4 + (i & 1) + 2 * (i >> 1), _mm512_shuffle_i64x2(m[i], m[i + 4], 0xDD));
+    }
   }
 }
 #endif

@@ -146,25 +146,63 @@ GT_INLINE uint8x16_t gt_codes_neon(unsigned c, uint8x16_t tags) {
 /* Eight classes at a time: 64 code bytes, tag by class, have to become eight masks, class by tag. The three bits of the class
  * are those of a bit's place in a byte; they change places with the lowest three of the tag's number. The load puts tag
  * 4i + j into byte i of register j, so two of these tell registers apart, and an exchange of bits between two registers is
- * all it takes. The third tells neighbouring bytes apart, until `uzp` sorts them into registers too. What is left in order
+ * all it takes. The third tells neighbouring bytes apart, until `uzp` sorts them into registers too; what is left in order
  * then are the masks. Per class that is three and a half instructions, where testing a bit and gathering it takes eleven. */
+GT_INLINE uint8x16x4_t gt_class_bits_neon(unsigned c, uint8x16x4_t tags) {
+  uint8x16_t v0 = gt_codes_neon(c, tags.val[0]), v1 = gt_codes_neon(c, tags.val[1]);
+  uint8x16_t v2 = gt_codes_neon(c, tags.val[2]), v3 = gt_codes_neon(c, tags.val[3]);
+  GT_SWAP(v0, v2, 2, 0x33);
+  GT_SWAP(v1, v3, 2, 0x33);
+  GT_SWAP(v0, v1, 1, 0x55);
+  GT_SWAP(v2, v3, 1, 0x55);
+  return (uint8x16x4_t){{v0, v1, v2, v3}};
+}
+#undef GT_SWAP
+
 GT_INLINE void gt_class_masks_neon(const uint8_t *tags, uint64_t *masks) {
   const uint8x16x4_t of = vld4q_u8(tags);
   uint8_t *const out = (uint8_t *)masks;
   for (unsigned c = 0; c < GT_CODE_BYTES; c++) {
-    uint8x16_t v0 = gt_codes_neon(c, of.val[0]), v1 = gt_codes_neon(c, of.val[1]);
-    uint8x16_t v2 = gt_codes_neon(c, of.val[2]), v3 = gt_codes_neon(c, of.val[3]);
-    GT_SWAP(v0, v2, 2, 0x33);
-    GT_SWAP(v1, v3, 2, 0x33);
-    GT_SWAP(v0, v1, 1, 0x55);
-    GT_SWAP(v2, v3, 1, 0x55);
-    const uint8x16_t even = vuzp1q_u8(v0, v1), odd = vuzp2q_u8(v0, v1);
-    const uint8x16_t even2 = vuzp1q_u8(v2, v3), odd2 = vuzp2q_u8(v2, v3);
-    vst1q_u8(out + 64 * c, vsliq_n_u8(even, odd, 4)); /* classes 0 and 1 */
-    vst1q_u8(out + 64 * c + 16, vsliq_n_u8(even2, odd2, 4));
-    vst1q_u8(out + 64 * c + 32, vsriq_n_u8(odd, even, 4));
-    vst1q_u8(out + 64 * c + 48, vsriq_n_u8(odd2, even2, 4));
+    const uint8x16x4_t v = gt_class_bits_neon(c, of);
+    for (unsigned j = 0; j < 4; j += 2) {
+      const uint8x16_t even = vuzp1q_u8(v.val[j], v.val[j + 1]), odd = vuzp2q_u8(v.val[j], v.val[j + 1]);
+      vst1q_u8(out + 64 * c + 8 * j, vsliq_n_u8(even, odd, 4)); /* classes j and j + 1 */
+      vst1q_u8(out + 64 * c + 8 * j + 32, vsriq_n_u8(odd, even, 4));
+    }
   }
 }
-#undef GT_SWAP
+
+/* Words of two blocks. */
+#define GT_LANES_neon 2
+typedef uint64_t gt_word_neon __attribute__((vector_size(16)));
+
+GT_INLINE gt_word_neon gt_on_neon(gt_word_neon x, gt_word_neon before) {
+  const uint64x2_t lower = vextq_u64((uint64x2_t)before, (uint64x2_t)x, 1);
+  return (gt_word_neon)vsliq_n_u64(vshrq_n_u64(lower, 63), (uint64x2_t)x, 1);
+}
+GT_INLINE gt_word_neon gt_back_neon(gt_word_neon x, gt_word_neon after) {
+  const uint64x2_t upper = vextq_u64((uint64x2_t)x, (uint64x2_t)after, 1);
+  return (gt_word_neon)vsriq_n_u64(vshlq_n_u64(upper, 63), (uint64x2_t)x, 1);
+}
+GT_INLINE int gt_any_neon(gt_word_neon x) { return vmaxvq_u32((uint32x4_t)x) != 0; }
+
+/* MatchStar with a sum of 128 bits: the lower lane carries into the upper one. */
+GT_INLINE gt_word_neon gt_run_on_neon(gt_word_neon in, gt_word_neon stay) {
+  const uint64x2_t sum = (uint64x2_t)((in & stay) + stay);
+  const uint64x2_t carry = vextq_u64(vdupq_n_u64(0), vcltq_u64(sum, (uint64x2_t)stay), 1); /* -1 where there is one */
+  return (((gt_word_neon)vsubq_u64(sum, carry) ^ stay) | in) & stay;
+}
+
+/* As gt_class_masks for two blocks; the last step joins the blocks instead of two classes. */
+GT_INLINE void gt_class_words_neon(const uint8_t *tags, gt_word_neon *words) {
+  const uint8x16x4_t first = vld4q_u8(tags), second = vld4q_u8(tags + 64);
+  for (unsigned c = 0; c < GT_CODE_BYTES; c++) {
+    const uint8x16x4_t v = gt_class_bits_neon(c, first), w = gt_class_bits_neon(c, second);
+    for (unsigned j = 0; j < 4; j++) {
+      const uint8x16_t even = vuzp1q_u8(v.val[j], w.val[j]), odd = vuzp2q_u8(v.val[j], w.val[j]);
+      words[8 * c + j] = (gt_word_neon)vsliq_n_u8(even, odd, 4);
+      words[8 * c + j + 4] = (gt_word_neon)vsriq_n_u8(odd, even, 4);
+    }
+  }
+}
 #endif

@@ -3,10 +3,14 @@
  *   GT_ISA(classify)      tags of n bytes' characters, one a character; their number. leads[b]: which of the 64 bytes of block b
  *                         begin a character. Up to GT_PAST bytes past the text are read, up to 64 past the tags written
  *   GT_ISA(class_masks)   of 64 tags; masks[k], bit i: tag i is in class k. Room for 8 * GT_CODE_BYTES masks
+ *   GT_ISA(GT_LANES)      blocks of 64 in a vector; where that is more than one also GT_ISA(word), (on), (back), (run_on) and
+ *                         (any), see boundary.inc.h, and
+ *   GT_ISA(class_words)   as class_masks for that many blocks, a word a class
  *   GT_ISA(deposit)       the low bits of the first argument in the places of the set bits of the second, in order
  *   GT_ISA(flatten)       positions of set bits, plus `base`, appended to `out`; may write 64 entries past the end (common.h)
  *   GT_ISA(push_zero)     bits * 2 + (x == 0) (common.h)
  */
+#define GT_LANES_swar 1
 #define GT_LOW_BITS 0x0101010101010101ull
 
 /* Bit 0 of each of eight bytes, gathered: the multiply moves bit 8k to bit 56+k. */

@@ -2,8 +2,12 @@
 
 typedef struct {
   const char *name;
+#ifdef GT_SPLITTER
+  int64_t (*count_pieces)(const uint8_t *text, size_t length);
+#else
   int (*encode_span)(gt_thread *t, const uint8_t *begin, const uint8_t *stop, const uint8_t *end, const uint8_t *limit,
                      gt_ids *ids);
+#endif
   int64_t (*boundaries)(const uint8_t *text, size_t length, uint64_t *starts, uint64_t *stops, int64_t capacity);
   int (*supported)(void);
 } gt_kernel;
@@ -21,7 +25,11 @@ static int gt_has_avx512(void) {
 }
 #endif
 
+#ifdef GT_SPLITTER
+#define GT_KERNEL(isa, supported) {#isa, gt_count_pieces_##isa, gt_boundaries_##isa, supported}
+#else
 #define GT_KERNEL(isa, supported) {#isa, gt_encode_span_##isa, gt_boundaries_##isa, supported}
+#endif
 static const gt_kernel gt_kernels[] = { /* best first */
 #if defined(__x86_64__)
   GT_KERNEL(avx512, gt_has_avx512),

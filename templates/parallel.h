@@ -35,7 +35,7 @@ typedef struct {
   gt_task *tasks;
   size_t task_count, task_capacity;
   size_t next_task;   /* taken with an atomic add */
-  void **owned;       /* normalized copies that parts point into */
+  void **owned;       /* normalized and prefixed copies that parts point into */
   size_t owned_count, owned_capacity;
 } gt_work;
 
@@ -96,11 +96,22 @@ static int gt_cut_part(gt_cutting_sink *c, gt_part part, size_t bytes) {
 static int gt_cut_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *end, const uint8_t *limit) {
   gt_cutting_sink *const c = (gt_cutting_sink *)sink;
   gt_work *const w = c->work;
-  const uint8_t *const copy = sink->normalized->memory;
-  if (copy && begin >= copy && begin < copy + sink->normalized->capacity) { /* it is needed until the end */
+  /* what lies in scratch memory is needed until the end */
+  const uint8_t *const normalized = sink->normalized->memory, *const prefixed = sink->prefixed->memory;
+  const int in_normalized = normalized && begin >= normalized && begin < normalized + sink->normalized->capacity;
+  if (in_normalized || (GT_ADD_PREFIX_SPACE && begin == prefixed)) {
     if (!gt_grow((void **)&w->owned, &w->owned_capacity, w->owned_count + 1, sizeof *w->owned)) return GT_NO_MEMORY;
-    w->owned[w->owned_count++] = sink->normalized->memory;
-    *sink->normalized = (gt_scratch){0};
+    if (in_normalized) { /* more stretches may lie there */
+      w->owned[w->owned_count++] = sink->normalized->memory;
+      *sink->normalized = (gt_scratch){0};
+    } else { /* there can be many, and short ones */
+      const size_t length = (size_t)(end - begin);
+      uint8_t *const copy = malloc(length);
+      if (!copy) return GT_NO_MEMORY;
+      w->owned[w->owned_count++] = memcpy(copy, begin, length);
+      begin = copy;
+      end = limit = copy + length;
+    }
   }
   while (begin < end) {
     const uint8_t *stop = end;
@@ -178,7 +189,7 @@ static int gt_plan_work(gt_work *w, gt_thread *t, int64_t n_texts, gt_fault *fau
   gt_task *task = NULL;
   for (int64_t i = 0; i < n_texts; i++) {
     if (w->lengths[i] >= GT_LARGE_TEXT) {
-      gt_cutting_sink sink = {{gt_cut_stretch, gt_cut_id, t, &t->normalized}, w, i, 0};
+      gt_cutting_sink sink = {{gt_cut_stretch, gt_cut_id, t, &t->normalized, &t->prefixed}, w, i, 0};
       if (!gt_add_task(w, i, i)) return GT_NO_MEMORY;
       w->counts[i] = 0;
       const int status = gt_walk_text(&sink.sink, w->texts[i], w->lengths[i], w->call, fault);

@@ -1,4 +1,4 @@
-/* A scan with its pieces encoded, and a scan alone. Included once for each kernel, after scan.inc.h and encode.inc.h. */
+/* A scan with its pieces encoded. Included once for each kernel, after scan.inc.h and encode.inc.h. */
 
 /* Ids of [begin, stop), appended; see gt_scan for stop, end and limit. 0 without memory. */
 static int GT_ISA(gt_encode_span)(gt_thread *t, const uint8_t *begin, const uint8_t *stop, const uint8_t *end,
@@ -46,35 +46,4 @@ static int GT_ISA(gt_encode_span)(gt_thread *t, const uint8_t *begin, const uint
   }
   return pending == stop || gt_append_pretoken(t, pending, (size_t)(stop - pending), limit, ids);
 #endif
-}
-
-/* gt_boundaries for one kernel. */
-static int64_t GT_ISA(gt_boundaries)(const uint8_t *text, size_t length, uint64_t *starts, uint64_t *stops, int64_t capacity) {
-  gt_thread *const t = gt_thread_self();
-  if (!t) return GT_NO_MEMORY;
-  GT_ISA(gt_scan) scan;
-  const uint8_t *const end = text + length;
-  GT_ISA(gt_scan_open)(&scan, text, end, end, end, &t->memo, t->tail);
-  int64_t found = 0, stopped = 0;
-  uint64_t chunk = 0;
-  const uint8_t *bytes;
-  gt_places places = {.starts = t->starts};
-#if GT_REMOVES
-  places.stops = GT_STOPS(t);
-#endif
-  for (unsigned n; (n = GT_ISA(gt_scan_next)(&scan, &bytes, &places)) != 0; chunk += n) {
-    const uint32_t *at = t->starts;
-#if GT_REMOVES
-    if (stops)
-      for (const uint32_t *to = GT_STOPS(t); to < places.stops_end && stopped < capacity; to++) stops[stopped++] = chunk + *to;
-#else
-    if (stops) /* each but the first of all stops the piece before */
-      for (const uint32_t *to = at + (found == 0); to < places.starts_end && stopped < capacity; to++)
-        stops[stopped++] = chunk + *to;
-#endif
-    for (; at < places.starts_end; at++, found++)
-      if (found < capacity) starts[found] = chunk + *at;
-  }
-  if (stops && stopped < found && stopped < capacity) stops[stopped] = length; /* open at the end */
-  return found;
 }

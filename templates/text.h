@@ -1,7 +1,8 @@
 /* One text: added tokens are cut out, the rest is normalized and goes to a sink in pieces called stretches.
  *
  * The order is the reference's: added tokens with normalized=false on the raw text; the normalizer on what is between them,
- * stretch by stretch; added tokens with normalized=true on the normalized stretches; the kernel on the rest. */
+ * stretch by stretch; added tokens with normalized=true on the normalized stretches; a space before what is left, if the
+ * definition wants that and there is none; the kernel. */
 
 /* What is wrong with a text, for the error message. */
 typedef struct {
@@ -9,13 +10,13 @@ typedef struct {
   int32_t added;
 } gt_fault;
 
-/* Receives a text in order: stretches of plain text, and ids. Both return a status. A stretch may lie in `normalized`,
- * which is used again after the call, unless the sink takes the memory away (and clears it there). */
+/* Receives a text in order: stretches of plain text, and ids. Both return a status. A stretch may lie in `normalized` or
+ * `prefixed`, which are used again after the call, unless the sink takes the memory away (and clears it there). */
 typedef struct gt_sink {
   int (*stretch)(struct gt_sink *sink, const uint8_t *begin, const uint8_t *end, const uint8_t *limit);
   int (*id)(struct gt_sink *sink, uint32_t id);
   gt_thread *thread;
-  gt_scratch *normalized;
+  gt_scratch *normalized, *prefixed;
 } gt_sink;
 
 /* What is done with the text between added tokens. */
@@ -55,6 +56,17 @@ GT_INLINE int gt_cut_added(gt_sink *sink, int pass, const uint8_t *begin, const 
 
 static int gt_plain_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *end, const uint8_t *limit,
                             const gt_call *call GT_UNUSED, gt_fault *fault GT_UNUSED) {
+#if GT_ADD_PREFIX_SPACE
+  if (*begin != ' ') {
+    const size_t length = (size_t)(end - begin);
+    uint8_t *const copy = gt_scratch_reserve(sink->prefixed, length + 1);
+    if (!copy) return GT_NO_MEMORY;
+    copy[0] = ' ';
+    memcpy(copy + 1, begin, length);
+    begin = copy;
+    end = limit = copy + length + 1;
+  }
+#endif
   return sink->stretch(sink, begin, end, limit);
 }
 
@@ -126,7 +138,7 @@ static int gt_encode_id(gt_sink *sink, uint32_t id) {
 
 /* Ids of one text, appended. */
 static int gt_encode_text(gt_thread *t, const uint8_t *text, size_t length, const gt_call *call, gt_ids *ids, gt_fault *fault) {
-  gt_encoding_sink sink = {{gt_encode_stretch, gt_encode_id, t, &t->normalized}, ids};
+  gt_encoding_sink sink = {{gt_encode_stretch, gt_encode_id, t, &t->normalized, &t->prefixed}, ids};
   const int status = gt_walk_text(&sink.sink, text, length, call, fault);
   gt_thread_trim(t);
   return status;

@@ -411,8 +411,8 @@ def altered(bits: BitProgram) -> list[tuple[str, BitProgram]]:
                     other: object = Plain(stream, Or(()))
                 case Run(stream=stream, enter=enter) | Link(stream=stream, enter=enter):
                     other = Plain(stream, enter)
-                case Cycle(steps=plain):
-                    other = Cycle((Plain(plain[0].stream, Or(())), *plain[1:]), step.ring)
+                case Cycle(steps=parts):
+                    other = dataclasses.replace(step, steps=(Plain(parts[0].stream, Or(())), *parts[1:]))
             changes: dict[str, Any] = {side: (*steps[:number], other, *steps[number + 1 :])}
             found.append((f"{side} step {number}", dataclasses.replace(bits, **changes)))
     return found

@@ -70,6 +70,7 @@ def test_the_defaults(driver: StandIn, capsys: pytest.CaptureFixture[str], tmp_p
             "name": None,
             "grammar": None,
             "verify": True,
+            "verify_seconds": None,
             "install": False,
             "keep_c": None,
         }
@@ -80,7 +81,7 @@ def test_the_defaults(driver: StandIn, capsys: pytest.CaptureFixture[str], tmp_p
 
 
 def test_every_option_is_passed_on(driver: StandIn, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    arguments = "a.tiktoken -o out --name mine --grammar cl100k --install --no-verify --keep-c src --explain --quiet"
+    arguments = "a.tiktoken -o out --name mine --grammar cl100k --install --no-verify --verify-seconds 1.5 --keep-c src --explain --quiet"
     assert main(arguments.split()) == 0
     assert driver.calls == [
         {
@@ -89,6 +90,7 @@ def test_every_option_is_passed_on(driver: StandIn, capsys: pytest.CaptureFixtur
             "name": "mine",
             "grammar": "cl100k",
             "verify": False,
+            "verify_seconds": 1.5,
             "install": True,
             "keep_c": Path("src"),
         }
@@ -237,6 +239,10 @@ def test_help_and_version_need_no_compiler() -> None:
         "--no-verify",
         "--quiet",
         "--keep-c",
+        "--verify-seconds",
+        "--check-grammar",
+        "--cases",
+        "--text",
     ):
         assert option in shown_help.stdout
 

@@ -21,7 +21,7 @@ from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import ByteLevelStep, SplitStep
 
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-GRAMMAR = SimpleNamespace(pattern=r"\S+|\s+", dialect="fancy", special_tokens={})
+GRAMMAR = SimpleNamespace(patterns=(r"\S+|\s+",), dialect="fancy", special_tokens={})
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def read(tmp_path: Path) -> Any:
     def read_ranks(data: bytes, **special_tokens: int) -> Any:
         path = tmp_path / "ranks.tiktoken"
         path.write_bytes(data)
-        grammar = SimpleNamespace(pattern=r"\S+|\s+", dialect="fancy", special_tokens=special_tokens)
+        grammar = SimpleNamespace(patterns=(r"\S+|\s+",), dialect="fancy", special_tokens=special_tokens)
         return read_definition(str(path), grammar=grammar)  # type: ignore[arg-type]
 
     return read_ranks
@@ -116,7 +116,7 @@ def test_named_grammars_fit_their_files(shared: Any, model: str, grammar: str, s
 
 def test_a_dialect_that_is_not_known(tmp_path: Path) -> None:
     (tmp_path / "a.tiktoken").write_bytes(BYTES)
-    grammar = SimpleNamespace(pattern="x", dialect="pcre", special_tokens={})
+    grammar = SimpleNamespace(patterns=("x",), dialect="pcre", special_tokens={})
     with pytest.raises(DefinitionError, match="dialect 'pcre'"):
         read_definition(str(tmp_path / "a.tiktoken"), grammar=grammar)
 
@@ -179,7 +179,50 @@ def test_random_rank_files_agree_with_tiktoken(
     encoding = tiktoken.Encoding("toy", pat_str=r"\S+", mergeable_ranks=ranks, special_tokens={})
     path = tmp_path_factory.mktemp("ranks") / "toy.tiktoken"
     path.write_bytes(b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()))
-    grammar = SimpleNamespace(pattern=r"\S+", dialect="fancy", special_tokens={})
+    grammar = SimpleNamespace(patterns=(r"\S+",), dialect="fancy", special_tokens={})
     naive = naive_bpe(read_definition(str(path), grammar=grammar).model)  # type: ignore[arg-type]
     for piece in pieces:
         assert naive.encode(piece.encode()) == encoding.encode(piece)
+
+
+def test_one_pattern_in_the_dialect_of_tiktoken_drops_what_it_does_not_match(tmp_path: Path) -> None:
+    path = tmp_path / "a.tiktoken"
+    path.write_bytes(BYTES)
+    fancy = SimpleNamespace(patterns=("a",), dialect="fancy", special_tokens={})
+    step = read_definition(str(path), grammar=fancy).pre_tokenizer[0]  # type: ignore[arg-type]
+    assert step == SplitStep("a", "fancy", "grammar.pattern", "Removed", invert=True)
+    bloom = read_definition(str(path), grammar=load_grammar("bloom"))
+    assert [step.behavior for step in bloom.pre_tokenizer if isinstance(step, SplitStep)] == ["Isolated"]
+    assert [step.where for step in bloom.pre_tokenizer] == ["grammar.pattern", "grammar"]
+
+
+@pytest.mark.parametrize(
+    ("name", "wheres"),
+    [
+        ("deepseek-v3", ["grammar.pattern[0]", "grammar.pattern[1]", "grammar.pattern[2]", "grammar"]),
+        ("none", ["grammar"]),
+        ("bert", ["grammar.pre_tokenizer"] * 2 + ["grammar"]),
+        ("gpt2-prefix", ["grammar.pre_tokenizer", "grammar.pre_tokenizer.use_regex"]),
+    ],
+)
+def test_grammars_of_several_steps(name: str, wheres: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "a.tiktoken"
+    path.write_bytes(BYTES)
+    definition = read_definition(str(path), grammar=load_grammar(name))
+    assert [step.where for step in definition.pre_tokenizer] == wheres
+    assert sum(isinstance(step, ByteLevelStep) for step in definition.pre_tokenizer) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("metaspace", "grammar.pre_tokenizer: Metaspace puts marks into the text"),
+        ("falcon", "comes after ByteLevel"),
+    ],
+)
+def test_grammars_that_do_not_go_with_a_rank_file(name: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.tiktoken"
+    path.write_bytes(BYTES)
+    with pytest.raises(DefinitionError, match=message) as caught:
+        read_definition(str(path), grammar=load_grammar(name))
+    assert "a.tiktoken" in str(caught.value) and caught.value.hint

@@ -14,7 +14,7 @@ from gigatok_compile.errors import DefinitionError
 from hypothesis import given
 from hypothesis import strategies as st
 
-GRAMMAR = SimpleNamespace(pattern=r"\S+", dialect="fancy", special_tokens={"<eot>": 300})
+GRAMMAR = SimpleNamespace(patterns=(r"\S+",), dialect="fancy", special_tokens={"<eot>": 300})
 RICH = {
     "added_tokens": [
         {

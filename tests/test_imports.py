@@ -32,7 +32,7 @@ LAYERS: list[set[str]] = [
         "vocabulary",
     },
     {"explain"},
-    {"driver"},
+    {"check", "driver"},
     {"cli"},
     {"__main__"},
 ]

@@ -182,7 +182,11 @@ def test_no_sanitizer_complains_about_hostile_texts(name: str, tmp_path: Path, t
     with (tmp_path / "texts").open("wb") as file:
         for text in hostile_texts():
             file.write(struct.pack("<I", len(text)) + text)
-    arguments = [str(tmp_path / "harness"), *(["changed"] if name in ("toy", "removed") else []), str(tmp_path / "texts")]
+    arguments = [
+        str(tmp_path / "harness"),
+        *(["changed"] if name in ("toy", "removed") else []),
+        str(tmp_path / "texts"),
+    ]
     ran = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, f"exit {ran.returncode}\n{ran.stdout}\n{ran.stderr[-4000:]}"
     assert ran.stdout.count("check 1") >= 2 and " 0 refused" not in ran.stdout.splitlines()[1]

@@ -29,6 +29,7 @@ from gigatok_compile.ir.definition import Behavior
 from gigatok_compile.ir.lookahead import LookAhead
 
 MAX_STATES = 4096  # of the automaton, and of the right one
+MAX_TRANSITIONS = 1_000_000  # a few seconds, and some hundred megabytes
 
 Behave = Callable[[bool, bool], bool]
 
@@ -39,7 +40,7 @@ def build_bimachine(
     """Over the tags that `look` reads, reachable states only.
 
     Raises:
-        CompileError: more than 4096 states on a side.
+        CompileError: more than 4096 states on a side, or more than a million transitions.
     """
     if automaton.state_count > MAX_STATES:
         raise CompileError(f"the pattern's automaton has more than {MAX_STATES} states")
@@ -70,6 +71,8 @@ def build_bimachine(
 
     while work:
         state, before = work.pop()
+        if len(left) > MAX_TRANSITIONS:
+            raise CompileError(f"the pattern needs more than {MAX_TRANSITIONS} transitions")
         for tag, after in sources.get(before, ()):
             label, set_index = labels[after]
             column, will_accept = column_of[tag, label], right_sets[set_index]

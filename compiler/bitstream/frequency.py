@@ -20,13 +20,12 @@ _WIDE = 2.0  # all of the other planes together
 _WIDE_MOST = 40_000  # code points from which a range counts in full
 
 
-def tag_weight(ranges: Sequence[Range], ascii_only: bool = False) -> float:
+def tag_weight(ranges: Sequence[Range]) -> float:
     """Percent of characters, roughly, that lie in `ranges`."""
     weight = 0.0
     for low, high in ranges:
         weight += sum(_share(chr(code_point)) for code_point in range(low, min(high, 0x7F) + 1))
-        if not ascii_only:
-            weight += _WIDE * min(1.0, max(0, high - max(low, 0x80) + 1) / _WIDE_MOST)
+        weight += _WIDE * min(1.0, max(0, high - max(low, 0x80) + 1) / _WIDE_MOST)
     return weight
 
 

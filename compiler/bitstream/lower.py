@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gigatok_compile.bitstream.predicates import ALWAYS, Context, Predicates, Term
-from gigatok_compile.bitstream.specialise import with_common_left
 from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.ir.bits import (
     Ahead,
@@ -44,13 +43,12 @@ def lower_predicates(
     pattern: str,
     tag_names: Sequence[str],
     weights: Sequence[float],
-    ascii_weights: Sequence[float],
 ) -> BitProgram:
     """The program that computes `predicates.starts`, which came from `machine`.
 
-    weights, ascii_weights: how common each tag is, in all and in ASCII; only speed depends on it.
+    weights: how common each tag is; only the order within cycles depends on it.
     """
-    return _Lowering(predicates, machine, tuple(tag_names), weights, ascii_weights).run(pattern)
+    return _Lowering(predicates, machine, tuple(tag_names), weights).run(pattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +67,8 @@ class _Lowering:
         machine: Bimachine,
         tag_names: tuple[str, ...],
         weights: Sequence[float],
-        ascii_weights: Sequence[float],
     ) -> None:
         self.weights = (*weights, 0.0)
-        self.ascii_weights = (*ascii_weights, 0.0)
         self.predicates = predicates
         self.machine = machine
         self.tag_names = tag_names
@@ -110,10 +106,9 @@ class _Lowering:
                 sum((members >> state & 1) << i for i, members in enumerate(self.predicates.right_sets))
                 for state in range(self.machine.right_count)
             ),
-            common=None,
             stops=stops,
         )
-        return with_common_left(_renumber(program), [self.ascii_weight(expr) for expr in self.symbols])
+        return _renumber(program)
 
     # ------------------------------------------------------------------ expressions
 
@@ -212,19 +207,6 @@ class _Lowering:
     def context_weight(self, context: Context) -> float:
         """A right context is taken to hold one time in ten."""
         return sum(self.weights[tag] for tag in context.tags) * (1 if context.right == ALWAYS else 0.1)
-
-    def ascii_weight(self, expr: Expr) -> float:
-        """Percent of characters for which a symbol holds, those outside ASCII left out."""
-        match expr:
-            case Class(index=index):
-                return sum(self.ascii_weights[tag] for tag in self.class_sets[index])
-            case Not(item=item):
-                return sum(self.ascii_weights) - self.ascii_weight(item)
-            case And(items=items):  # a class, and what comes after
-                return self.ascii_weight(items[0]) * 0.1
-            case Or(items=items):
-                return sum(map(self.ascii_weight, items))
-        return sum(self.ascii_weights)
 
     def order(
         self,

@@ -215,7 +215,9 @@ class _Derivation:
                 terms.append(Term(self.contexts(self.symbol_set(needed, allowed)), before, negate))
         return tuple(terms)
 
-    def symbol_set(self, needed: frozenset[tuple[int, int]], allowed: frozenset[tuple[int, int]]) -> list[tuple[int, int]]:
+    def symbol_set(
+        self, needed: frozenset[tuple[int, int]], allowed: frozenset[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
         """A set between the two: one that another term uses (or its complement), or a new one.
 
         A term may also hold where another term of its predicate holds anyway, or where the state before is never in the set

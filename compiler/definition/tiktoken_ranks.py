@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol, cast
 
 import numpy as np
@@ -23,21 +24,29 @@ from gigatok_compile.ir.definition import (
     BpeModel,
     ByteLevelStep,
     Dialect,
+    MetaspaceStep,
     PostProcessor,
+    PreTokenizerStep,
     SplitStep,
     TokenizerDefinition,
 )
 
 REFERENCE = "tiktoken 0.14.0"
+REFERENCE_OF_STEPS = "tiktoken 0.14.0 on the pieces of tokenizers 0.23.3"
 
 
 class Grammar(Protocol):
-    """What a rank file leaves out: the pattern, how it is read, and the special tokens with their ids."""
+    """What a rank file leaves out: how text is cut, and the special tokens with their ids.
+
+    patterns: in order; none for a grammar that is given as a pre_tokenizer. steps: the same as tokenizers carries them out.
+    """
 
     @property
-    def pattern(self) -> str: ...
+    def patterns(self) -> Sequence[str]: ...
     @property
     def dialect(self) -> str: ...
+    @property
+    def steps(self) -> Sequence[PreTokenizerStep]: ...
     @property
     def special_tokens(self) -> Mapping[str, int]: ...
 
@@ -47,7 +56,7 @@ def read_rank_file(data: bytes, grammar: Grammar, *, name: str, sha256: str) -> 
 
     Raises:
         DefinitionError: a line that is not a token and its rank, a token or rank that occurs twice, a byte without
-            a rank, or a special token whose id is taken; names the line.
+            a rank, or a special token whose id is taken; names the line. Or a grammar with a step that puts marks in.
     """
     ranks, size, warnings = _read_lines(data)
     tokens: list[bytes | None] = [None] * size
@@ -58,22 +67,15 @@ def read_rank_file(data: bytes, grammar: Grammar, *, name: str, sha256: str) -> 
         raise DefinitionError(
             missing, hint="the file may be cut off; the reference panics on texts that hold such a byte"
         )
-    if grammar.dialect not in ("fancy", "oniguruma"):
-        raise DefinitionError(f"the grammar's dialect {grammar.dialect!r} is not fancy or oniguruma")
-    dialect = cast(Dialect, grammar.dialect)
-    check_user_pattern(grammar.pattern, dialect, "grammar.pattern")
+    steps, reference = _steps(grammar)
     merges, merge_ranks = all_splits(ranks)
     return TokenizerDefinition(
         name=name,
         source_format="tiktoken",
-        reference=REFERENCE,
+        reference=reference,
         sha256=sha256,
         normalizer=(),
-        pre_tokenizer=(
-            # findall: what the pattern does not match is dropped
-            SplitStep(grammar.pattern, dialect, "grammar.pattern", behavior="Removed", invert=True),
-            ByteLevelStep(add_prefix_space=False, where="grammar"),
-        ),
+        pre_tokenizer=steps,
         model=BpeModel(tuple(tokens), merges, merge_ranks, byte_ids, ignore_merges=True),
         added_tokens=_special_tokens(grammar, tokens),
         post_processor=PostProcessor(),
@@ -82,6 +84,40 @@ def read_rank_file(data: bytes, grammar: Grammar, *, name: str, sha256: str) -> 
         padding=None,
         warnings=warnings,
     )
+
+
+def _steps(grammar: Grammar) -> tuple[tuple[PreTokenizerStep, ...], str]:
+    """The steps, and whose ids come out.
+
+    One pattern that is read as tiktoken reads it is what tiktoken has: it encodes the matches, and what lies between them is
+    dropped. Everything else (several patterns, Oniguruma's dialect, a pre_tokenizer) cuts as tokenizers does, which drops
+    nothing unless it says so; the ids of the pieces are tiktoken's.
+    """
+    if grammar.patterns and grammar.dialect not in ("fancy", "oniguruma"):
+        raise DefinitionError(f"the grammar's dialect {grammar.dialect!r} is not fancy or oniguruma")
+    dialect = cast(Dialect, grammar.dialect)
+    bytes_step = ByteLevelStep(add_prefix_space=False, where="grammar")
+    if len(grammar.patterns) == 1:
+        (pattern,) = grammar.patterns
+        check_user_pattern(pattern, dialect, "grammar.pattern")
+        if dialect == "fancy":
+            return (
+                SplitStep(pattern, dialect, "grammar.pattern", behavior="Removed", invert=True),
+                bytes_step,
+            ), REFERENCE
+    for index, pattern in enumerate(grammar.patterns):
+        check_user_pattern(pattern, dialect, f"grammar.pattern[{index}]")
+    steps = [replace(step, where=f"grammar.{step.where}") for step in grammar.steps]
+    for step in steps:
+        if isinstance(step, MetaspaceStep):
+            raise DefinitionError(
+                "Metaspace puts marks into the text, and the tokens of a rank file are bytes of the text itself",
+                where=step.where,
+                hint="a grammar of patterns, or a pre_tokenizer without Metaspace",
+            )
+    if not any(isinstance(step, ByteLevelStep) for step in steps):
+        steps.append(bytes_step)
+    return tuple(steps), REFERENCE_OF_STEPS
 
 
 def _read_lines(data: bytes) -> tuple[dict[bytes, int], int, tuple[str, ...]]:

@@ -39,18 +39,22 @@ def render_boundary(program: BitProgram) -> str:
         .render(
             program=program,
             classes=[
-                {"comment": " ".join(program.tag_names[t] for t in sorted(c.tags))}
+                {"name": c.name, "comment": " ".join(program.tag_names[t] for t in sorted(c.tags))}
                 for c in program.classes
+            ],
+            joint=[
+                {"name": f"joint_{place}", "place": place}
+                for place, expr in zip(symbol_places(program), program.symbols, strict=True)
+                if not isinstance(expr, Class)
             ],
             right_lines=_step_lines(program, program.right, _BACK, program.symbols),
             symbol_lines=[
                 line
                 for i, expr in enumerate(program.symbols)
                 if not isinstance(expr, Class)
-                for line in _code(f"s[{symbol_places(program)[i]}] = {_c(expr, program)};")
+                for line in _code(f"{_c(Symbol(i), program)} = {_c(expr, program)};")
             ],
             left_lines=_left_lines(program, program.left, program.starts, program.stops),
-            **_common(program),
         )
     )
 
@@ -60,20 +64,6 @@ def _left_lines(program: BitProgram, left: tuple[Step, ...], starts: Expr, stops
     if stops is not None:
         lines += _code(f"*stops = {_c(stops, program)};")
     return lines + _code(f"return {_c(starts, program)};")
-
-
-def _common(program: BitProgram) -> dict[str, list[str]]:
-    """Lines of the short pass for blocks without rare characters, and of the test for it; no lines where there is none."""
-    common = program.common
-    if common is None:
-        return {"common_lines": [], "rare_lines": []}
-    places = symbol_places(program)
-    rare = [f"s[{place}]" for place in dict.fromkeys(places[i] for i in common.absent)]
-    rare += [f"carry[{i}]" for i in common.still]
-    return {
-        "common_lines": _left_lines(program, common.left, common.starts, common.stops),
-        "rare_lines": _code(f"return {' | '.join(rare)};"),
-    }
 
 
 def symbol_places(program: BitProgram) -> list[int]:
@@ -90,19 +80,20 @@ def code_bytes(program: BitProgram) -> int:
 def _c(expr: Expr, program: BitProgram, outer: bool = True) -> str:
     match expr:
         case Class(index=i):
-            return f"s[{i}]"
+            return f"s[c_{program.classes[i].name}]"
         case Symbol(index=i):
-            return f"s[{symbol_places(program)[i]}]"
+            symbol = program.symbols[i]
+            return _c(symbol, program) if isinstance(symbol, Class) else f"s[joint_{symbol_places(program)[i]}]"
         case Ahead(index=i):
             return f"ahead_q{i}"
         case Behind(index=i):
             return f"behind_p{i}"
         case Not(item=Or(items=())):
-            return "~0ull"
+            return "~GT_NOWHERE"
         case Not(item=item):
             return f"~{_c(item, program, False)}"
         case Or(items=()):
-            return "0ull"
+            return "GT_NOWHERE"
         case And(items=items):
             text = " & ".join(_c(item, program, False) for item in items)
         case Or(items=items):
@@ -116,18 +107,17 @@ def _code(line: str, indent: int = 2) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Direction:
-    """How one pass is written: the letter of its streams, the name of their value at the neighbour, and the C, both of a
-    stream's name and number, for moving a stream by one character (`shift`) and for the bit that the next block needs, in
-    the place where it needs it (`carry`)."""
+    """How one pass is written: the letter of its streams, the name of their value at the neighbour, C (of a stream's name and
+    number) for moving a stream by one character, and the array that holds each stream of the block next to this one."""
 
     letter: str
     neighbour: str
     shift: str
-    carry: str
+    edge: str
 
 
-_BACK = _Direction("q", "ahead_q", "GT_SHIFT_BACK({0}, carry[{1}])", "{0} << 63")
-_ON = _Direction("p", "behind_p", "GT_SHIFT_ON({0}, carry[{1}])", "{0} >> last")
+_BACK = _Direction("q", "ahead_q", "GT_V(gt_back)({0}, after[{1}])", "after")
+_ON = _Direction("p", "behind_p", "GT_V(gt_on)({0}, before[{1}])", "before")
 
 
 def _step_lines(
@@ -145,8 +135,8 @@ def _step_lines(
         lines += _stream_lines(step, program, direction)
         name, shifted = _stream(step.stream, direction)
         if neighbour(step.stream) in used:
-            lines.append(f"  const uint64_t {direction.neighbour}{step.stream} = {shifted};")
-        lines.append(f"  carry[{step.stream}] = {direction.carry.format(name)};")
+            lines.append(f"  const GT_WORD {direction.neighbour}{step.stream} = {shifted};")
+        lines.append(f"  {direction.edge}[{step.stream}] = {name};")
     return lines
 
 
@@ -156,42 +146,37 @@ def _stream(stream: int, direction: _Direction) -> tuple[str, str]:
     return name, direction.shift.format(name, stream)
 
 
-def _stream_lines(step: Plain | Run | Link, program: BitProgram, direction: _Direction, declare: bool = True) -> list[str]:
+def _stream_lines(
+    step: Plain | Run | Link, program: BitProgram, direction: _Direction, declare: bool = True
+) -> list[str]:
     """Statements that give a stream its value; declared elsewhere in a cycle."""
     name, shifted = _stream(step.stream, direction)
-    kind = "uint64_t " if declare else ""
+    kind = "GT_WORD " if declare else ""
+    pad = f" | pad[{step.stream}]" if direction is _BACK else ""
     match step:
         case Plain(expr=expr):
-            return _code(f"{'const ' if declare else ''}{kind}{name} = {_c(expr, program)};")
+            text = _c(expr, program, outer=not pad or isinstance(expr, Or))
+            return _code(f"{'const ' if declare else ''}{kind}{name} = {text}{pad};")
         case Run(enter=enter, stay=stay):
-            lines = _code(f"const uint64_t stay_{name} = {_c(stay, program)};")
-            lines += _code(f"{kind}{name} = {_c(enter, program)};")
-            return lines + (_run_back(name, step.stream) if direction is _BACK else _run_on(name, shifted))
+            lines = _code(f"const GT_WORD stay_{name} = {_c(stay, program)};")
+            lines += _code(f"{kind}{name} = {_c(enter, program, outer=not pad or isinstance(enter, Or))}{pad};")
+            return lines + (_run_back(name, shifted) if direction is _BACK else _run_on(name, shifted))
         case Link(enter=enter, stay=stay):
-            lines = _code(f"{kind}{name} = {_c(enter, program)};")
+            lines = _code(f"{kind}{name} = {_c(enter, program, outer=not pad or isinstance(enter, Or))}{pad};")
             return lines + _code(f"{name} |= ({_c(stay, program)}) & {shifted};")
 
 
-def _run_back(name: str, stream: int) -> list[str]:
-    step = f"{name} |= {name} >> 1 & stay_{name};"
+def _run_back(name: str, shifted: str) -> list[str]:
+    step = f"{name} |= {shifted} & stay_{name};"
     return [
-        f"  {name} |= carry[{stream}] & stay_{name};",
         f"  {step} /* runs are short: two characters back without a branch */",
         f"  {step}",
-        f"  for (uint64_t more = {name} >> 1 & stay_{name} & ~{name}; GT_UNLIKELY(more);) {{",
-        f"    {name} |= more;",
-        f"    more = {name} >> 1 & stay_{name} & ~{name};",
-        "  }",
+        f"  for (GT_WORD more; GT_V(gt_any)(more = {shifted} & stay_{name} & ~{name});) {name} |= more;",
     ]
 
 
 def _run_on(name: str, shifted: str) -> list[str]:
-    return [
-        "  { /* MatchStar: the addition runs through every stretch of `stay` that is entered */",
-        f"    const uint64_t in = {shifted};",
-        f"    {name} |= ((((in & stay_{name}) + stay_{name}) ^ stay_{name}) | in) & stay_{name};",
-        "  }",
-    ]
+    return [f"  {name} |= GT_V(gt_run_on)({shifted}, stay_{name});"]
 
 
 def _cycle(step: Cycle, program: BitProgram, direction: _Direction) -> list[str]:
@@ -199,13 +184,13 @@ def _cycle(step: Cycle, program: BitProgram, direction: _Direction) -> list[str]
     neighbour = direction.neighbour
     streams = [part.stream for part in step.steps]
     names = {i: _stream(i, direction) for i in streams}
-    lines = _code(f"uint64_t {', '.join(names[i][0] for i in streams)};")
+    lines = _code(f"GT_WORD {', '.join(names[i][0] for i in streams)};")
     first = [i for i in streams if i not in step.later]
     if first:
-        lines += _code(f"uint64_t {', '.join(f'{neighbour}{i}' for i in first)};")
+        lines += _code(f"GT_WORD {', '.join(f'{neighbour}{i}' for i in first)};")
     for i in step.later:
-        lines.append(f"  uint64_t {neighbour}{i} = {direction.shift.format('0ull', i)};")
-    lines += _code(f"const uint64_t again{streams[0]} = {_c(step.guard, program)};")
+        lines.append(f"  GT_WORD {neighbour}{i} = {direction.shift.format('GT_NOWHERE', i)};")
+    lines += _code(f"const GT_WORD again{streams[0]} = {_c(step.guard, program)};")
     lines.append("  for (;;) {")
     for part in step.steps:
         lines += ["  " + line for line in _stream_lines(part, program, direction, declare=False)]
@@ -213,12 +198,12 @@ def _cycle(step: Cycle, program: BitProgram, direction: _Direction) -> list[str]
             lines.append(f"    {neighbour}{part.stream} = {names[part.stream][1]};")
     changed = " | ".join(f"({neighbour}{i} ^ next{i})" for i in step.later)
     for i in step.later:
-        lines.append(f"    const uint64_t next{i} = {names[i][1]};")
-    lines += _code(f"const uint64_t changed = {changed};", 4)
+        lines.append(f"    const GT_WORD next{i} = {names[i][1]};")
+    lines += _code(f"const GT_WORD changed = {changed};", 4)
     for i in step.later:
         lines.append(f"    {neighbour}{i} = next{i};")
-    lines.append(f"    if (GT_LIKELY(again{streams[0]} == 0) || changed == 0) break;")
+    lines.append(f"    if (!GT_V(gt_any)(again{streams[0]}) || !GT_V(gt_any)(changed)) break;")
     lines.append("  }")
     for i in streams:
-        lines.append(f"  carry[{i}] = {direction.carry.format(names[i][0])};")
+        lines.append(f"  {direction.edge}[{i}] = {names[i][0]};")
     return lines

@@ -6,18 +6,40 @@ rendered kernel and the tables' declarations. The tables' data is one binary fil
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from gigatok_compile.emit.boundary import render_boundary
 from gigatok_compile.emit.environment import make_environment, template_text
 from gigatok_compile.emit.tag_tables import bit_tables, tag_tables
 from gigatok_compile.emit.walk_tables import walk_tables
-from gigatok_compile.ir.definition import TokenizerDefinition
+from gigatok_compile.ir.definition import ByteLevelStep, TokenizerDefinition
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.ir.split import SplitKernel
 
-HEADERS = (
+SPLITTING_HEADERS = (
     "gigatok.h",
     "common.h",
+    "boundary.h",
+    "isa_swar.h",
+    "isa_avx2.h",
+    "isa_avx512.h",
+    "isa_neon.h",
+    "isa_automaton.h",
+    "all_kernels.h",
+    "kernel.inc.h",
+    "bits.inc.h",
+    "walk.h",
+    "walk.inc.h",
+    "chunk.inc.h",
+    "scan.inc.h",
+    "cuts.inc.h",
+    "kernels.h",
+)
+"""What the kernels need, with a vocabulary and without."""
+
+HEADERS = (
+    *SPLITTING_HEADERS,
     "scratch.h",
     "vocabulary.h",
     "merge.h",
@@ -27,26 +49,14 @@ HEADERS = (
     "utf8.h",
     "added.h",
     "normalize.h",
-    "boundary.h",
-    "isa_swar.h",
-    "isa_avx2.h",
-    "isa_avx512.h",
-    "isa_neon.h",
-    "isa_automaton.h",
-    "kernel.inc.h",
-    "bits.inc.h",
-    "walk.h",
-    "walk.inc.h",
-    "chunk.inc.h",
-    "scan.inc.h",
     "encode.inc.h",
     "span.inc.h",
-    "kernels.h",
     "text.h",
     "parallel.h",
     "decode.h",
     "api.h",
 )
+SPLITTER_HEADERS = (*SPLITTING_HEADERS, "splitter.h", "splitter_api.h")
 PYTHON_HEADERS = ("pycall.h", "pyarguments.h", "pydecode.h", "pymodule.h", "pyoutput.h", "pytext.h")
 TABLES_FILE = "tables.bin"
 
@@ -72,6 +82,9 @@ def definition_tables(definition: TokenizerDefinition) -> TableSet:
             "prefix_count": len(post.prefix),
             "suffix_count": len(post.suffix),
             "nfc": int(any(step.kind == "NFC" for step in definition.normalizer)),
+            "add_prefix_space": int(
+                any(isinstance(step, ByteLevelStep) and step.add_prefix_space for step in definition.pre_tokenizer)
+            ),
             "ignore_merges": int(definition.model.ignore_merges),
         },
     )
@@ -79,20 +92,42 @@ def definition_tables(definition: TokenizerDefinition) -> TableSet:
 
 def render_module(definition: TokenizerDefinition, kernel: SplitKernel, tables: TableSet) -> dict[str, str | bytes]:
     """File name -> contents. The same definition gives the same bytes everywhere."""
-    environment = make_environment()
-    data, declarations = _lay_out(tables)
-    files: dict[str, str | bytes] = {name: template_text(name) for name in (*HEADERS, *PYTHON_HEADERS)}
-    files["boundary.inc.h"] = render_boundary(kernel.bits) if kernel.bits is not None else "/* no bit program */\n"
-    files["tables.h"] = environment.get_template("tables.h.j2").render(
-        tables=declarations,
-        constants=[(name.upper(), value) for name, value in tables.constants.items()],
-        file=TABLES_FILE,
+    files = _kernel_files((*HEADERS, *PYTHON_HEADERS), kernel, tables)
+    files["module.c"] = (
+        make_environment()
+        .get_template("module.c.j2")
+        .render(
+            name=definition.name,
+            sha256=definition.sha256,
+            reference=definition.reference,
+            steps=[step.step for step in kernel.steps],
+        )
     )
-    files["module.c"] = environment.get_template("module.c.j2").render(
-        name=definition.name,
-        sha256=definition.sha256,
-        reference=definition.reference,
-        steps=[step.step for step in kernel.steps],
+    return files
+
+
+def render_splitter(name: str, kernel: SplitKernel) -> dict[str, str | bytes]:
+    """The same kernels as a library of their own, for a grammar without a vocabulary: file name -> contents."""
+    files = _kernel_files(SPLITTER_HEADERS, kernel, kernel_tables(kernel))
+    files["splitter.c"] = (
+        make_environment().get_template("splitter.c.j2").render(name=name, steps=[step.step for step in kernel.steps])
+    )
+    return files
+
+
+def _kernel_files(headers: Sequence[str], kernel: SplitKernel, tables: TableSet) -> dict[str, str | bytes]:
+    """Plain headers, the rendered kernel, and the tables."""
+    data, declarations = _lay_out(tables)
+    files: dict[str, str | bytes] = {name: template_text(name) for name in headers}
+    files["boundary.inc.h"] = render_boundary(kernel.bits) if kernel.bits is not None else "/* no bit program */\n"
+    files["tables.h"] = (
+        make_environment()
+        .get_template("tables.h.j2")
+        .render(
+            tables=declarations,
+            constants=[(name.upper(), value) for name, value in tables.constants.items()],
+            file=TABLES_FILE,
+        )
     )
     files[TABLES_FILE] = data
     return files

@@ -31,7 +31,9 @@ MIXED = 255  # no tag: code points of several
 def check_kernel_limits(program: BitProgram, machine: Bimachine) -> None:
     """Raises CompileError if the pattern has more tags than the bitstream kernel holds."""
     if machine.tag_count + 1 > MAX_BIT_TAGS:
-        raise CompileError(f"the bitstream kernel holds at most {MAX_BIT_TAGS - 1} tags, this pattern needs {machine.tag_count}")
+        raise CompileError(
+            f"the bitstream kernel holds at most {MAX_BIT_TAGS - 1} tags, this pattern needs {machine.tag_count}"
+        )
 
 
 def tag_tables(alphabet: Sequence[Tag]) -> TableSet:
@@ -71,12 +73,12 @@ def bit_tables(program: BitProgram) -> TableSet:
             Table("left_initial", initially, "left streams before the text"),
         ),
         constants={
-            "common": int(program.common is not None),
             "code_bytes": code_bytes(program),
             "classes": len(program.classes),
             "symbols": -(-max([8 * code_bytes(program), *(place + 1 for place in symbol_places(program))]) // 8) * 8,
             "right": program.right_count,
             "left": len(program.initially),
+            "streams": max(program.right_count, len(program.initially)),
         },
     )
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from gigatok_compile.emit.tag_tables import MAX_TAGS
 from gigatok_compile.errors import CompileError
 from gigatok_compile.ir.bimachine import START, Bimachine
 from gigatok_compile.ir.plan import Table, TableSet
-
-from gigatok_compile.emit.tag_tables import MAX_TAGS
 
 MAX_SYMBOLS = 4096  # twelve bits of an entry
 MAX_STATES = 4096
@@ -39,8 +38,14 @@ def walk_tables(machine: Bimachine) -> TableSet:
         tables=(
             Table("right_table", small.reshape(-1), "right state before a tag, by tag and state after it"),
             Table("walk_right", right, "row of the state before and symbol of a character, by state after it and tag"),
-            Table("walk_left", left, "row of the state after a character and cuts before it, by state before it and symbol"),
-            Table("sync_pairs", sync.astype(np.uint8).reshape(-1), "1: between these two tags a text can be cut in two"),
+            Table(
+                "walk_left",
+                left,
+                "row of the state after a character and cuts before it, by state before it and symbol",
+            ),
+            Table(
+                "sync_pairs", sync.astype(np.uint8).reshape(-1), "1: between these two tags a text can be cut in two"
+            ),
         ),
         constants={"right_states": states, "walk_symbols": len(left) // machine.left_count},
     )

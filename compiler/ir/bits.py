@@ -106,21 +106,6 @@ Step = Plain | Run | Link | Cycle
 
 
 @dataclass(frozen=True, slots=True)
-class CommonLeft:
-    """The pass from the left for a block without rare characters: the same answer with fewer operations.
-
-    absent: symbols that are nowhere set in such a block. still: left streams that are zero just before it, and so are all
-    through it. left, starts, stops: as in BitProgram, without these.
-    """
-
-    absent: tuple[int, ...]
-    still: tuple[int, ...]
-    left: tuple[Step, ...]
-    starts: Expr
-    stops: Expr | None
-
-
-@dataclass(frozen=True, slots=True)
 class CharacterClass:
     """A set of tags with a stream of its own. `name` is a C identifier."""
 
@@ -147,7 +132,6 @@ class BitProgram:
     initially: tuple[bool, ...]
     right_table: tuple[tuple[int, ...], ...]
     right_values: tuple[int, ...]
-    common: CommonLeft | None  # None where it would save little
     stops: Expr | None  # where a kept piece ends; None: every piece is kept, so where the next one starts
 
     @property
@@ -158,14 +142,6 @@ class BitProgram:
     def operations(self) -> int:
         """Boolean operations a block costs, classification and shifts left out."""
         return _operations(self.right, self.symbols) + _operations(self.left, [self.starts, self.stops])
-
-    @property
-    def common_operations(self) -> int:
-        """The same for a block without rare characters."""
-        if self.common is None:
-            return self.operations
-        common = self.common
-        return _operations(self.right, self.symbols) + _operations(common.left, [common.starts, common.stops])
 
     def __str__(self) -> str:
         names = [c.name for c in self.classes]
@@ -182,15 +158,6 @@ class BitProgram:
         lines.append(f"  starts = {format_expr(self.starts, names)}")
         if self.stops is not None:
             lines.append(f"  stops = {format_expr(self.stops, names)}")
-        if self.common is not None:
-            absent = " ".join(f"s{i}" for i in self.common.absent)
-            still = " ".join(f"p{i}" for i in self.common.still)
-            lines.append(f"  common: {self.common_operations} operations where there is no {absent}, and no {still} before")
-            for step in self.common.left:
-                lines += ["    left  " + line for line in format_step(step, "p", names)]
-            lines.append(f"    starts = {format_expr(self.common.starts, names)}")
-            if self.common.stops is not None:
-                lines.append(f"    stops = {format_expr(self.common.stops, names)}")
         lines.append(f"  initially {' '.join(f'p{i}={int(v)}' for i, v in enumerate(self.initially))}")
         return "\n".join(lines)
 

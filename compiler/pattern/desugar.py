@@ -11,6 +11,7 @@ back out of the match, is `Unsupported`, with the span of the construct.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -50,7 +51,7 @@ _ANCHOR_NAMES = {
 }
 
 MAX_BOUND = 64
-"""Characters in a group that a back-reference may refer to."""
+"""Characters in a group that a back-reference may refer to; for groups within reach of each other, the product."""
 
 LINE_BREAKS = CodeSet.of([(0x0A, 0x0D), (0x85, 0x85), (0x2028, 0x2029)])
 
@@ -64,6 +65,7 @@ class Desugar:
         self._numbers: dict[CodeSet, int] = {}
         self.before: CodeSet | None = None  # the last character may be any of these; None: it may be outside the match
         self.bound: dict[str, CodeSet] = {}  # capture groups whose character is known
+        self.bound_ways = 1  # choices of these characters
         self.group_names = group_names(ast)
 
     def run(self) -> Node:
@@ -142,19 +144,23 @@ class Desugar:
     def concatenation(self, node: Concat, flags: frozenset[str]) -> Node:
         """The items in order. `([!-/])\\1*` becomes a choice between `!!*`, `""*` and so on: with one character out of few
         in the group, a back-reference is regular."""
-        for item in node.items:
+        for number, item in enumerate(node.items):
             name = self.group_names.get(item.span, "") if isinstance(item, Group) and item.kind == "capture" else ""
-            if not name or name in self.bound or not any(refers_to(other, name) for other in node.items):
+            if not name or name in self.bound or not any(refers_to(other, name) for other in node.items[number + 1 :]):
+                continue
+            if any(refers_to(other, name) for other in node.items[:number]):  # there the group is not set yet
                 continue
             code_set = self.single_set(item, flags)
-            if code_set is None or len(code_set) > MAX_BOUND:
+            if code_set is None or len(code_set) * self.bound_ways > MAX_BOUND:
                 continue
-            entry, options, after = self.before, [], []
+            entry, options, after, ways = self.before, [], [], self.bound_ways
+            self.bound_ways *= len(code_set)
             for code_point in code_set:
                 self.before, self.bound[name] = entry, CodeSet.single(code_point)
                 options.append(self.concatenation(node, flags))
                 after.append(self.before)
                 del self.bound[name]
+            self.bound_ways = ways
             self.before = either(after)
             return Alt(tuple(options), node.span)
         items = []
@@ -332,13 +338,18 @@ class Desugar:
 
 
 def group_names(ast: PatternAst) -> dict[Span, str]:
-    """What back-references call each capture group, by its span."""
+    """What back-references call each capture group, by its span; without groups that share a name."""
     captures = [n for n in walk_pattern(ast.root) if isinstance(n, Group) and n.kind == "capture"]
     captures.sort(key=lambda group: group.span.start)
     # Where groups have names, Oniguruma does not count those without.
     if ast.dialect == "oniguruma" and any(group.name for group in captures):
         captures = [group for group in captures if group.name]
-    return {group.span: group.name or str(number) for number, group in enumerate(captures, 1)}
+    counts = Counter(group.name for group in captures)
+    return {
+        group.span: group.name or str(number)
+        for number, group in enumerate(captures, 1)
+        if not group.name or counts[group.name] == 1
+    }
 
 
 def refers_to(node: PatternNode, name: str) -> bool:

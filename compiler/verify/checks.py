@@ -6,13 +6,20 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 from gigatok_compile.verify import texts
 from gigatok_compile.verify.subject import Subject
 
 Check = Callable[[Subject, texts.Alphabet, Random, "Clock"], int]
+CutsCheck = Callable[["Cutting", texts.Alphabet, Random, "Clock"], int]
 BATCH = 256
+
+
+class Cutting(Protocol):
+    """What a check of cuts alone needs of its subject."""
+
+    def check_spans(self, text: str) -> None: ...
 
 
 class Clock:
@@ -33,7 +40,7 @@ class Clock:
         return time.monotonic() < self.end
 
 
-def short_strings(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+def short_strings(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
     """Every short string over one character a tag, by itself; then random longer ones."""
     done = 0
     for batch in clock.batches(texts.short_strings(texts.simplest(alphabet), random), BATCH):
@@ -43,7 +50,7 @@ def short_strings(subject: Subject, alphabet: texts.Alphabet, random: Random, cl
     return done
 
 
-def every_window(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+def every_window(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
     """Texts in which every window of n characters occurs, n growing; counted are the windows."""
     chars = texts.simplest(alphabet)
     done = 0
@@ -59,7 +66,7 @@ def every_window(subject: Subject, alphabet: texts.Alphabet, random: Random, clo
     return done
 
 
-def every_phase(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+def every_phase(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
     """Every window of a few characters at all 64 phases of a block, characters of every UTF-8 length among them."""
     chars = texts.simplest(alphabet)
     wide = [char for tag in alphabet for char in tag[-1:]]
@@ -77,7 +84,7 @@ def every_phase(subject: Subject, alphabet: texts.Alphabet, random: Random, cloc
     return done
 
 
-def runs(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+def runs(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
     """Runs of every class at lengths where blocks end."""
     done = 0
     for batch in clock.batches(texts.runs(alphabet, random), 32):
@@ -87,7 +94,27 @@ def runs(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Cloc
     return done
 
 
-def random_boundaries(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+def edges(subject: Cutting, alphabet: texts.Alphabet, characters: str, clock: Clock) -> int:
+    """The characters at which the tags' ranges end: that each is taken for what it is."""
+    done = 0
+    for batch in clock.batches(texts.edges(characters, alphabet), 1):
+        for text in batch:
+            subject.check_spans(text)
+        done += len(characters)
+    return done
+
+
+def chunk_ends(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+    """A few characters around the ends of the chunks that kernels work in; counted are the ends."""
+    chunks, done = 16, 0
+    for batch in clock.batches(texts.chunk_ends(alphabet, random, chunks), 1):
+        for text in batch:
+            subject.check_spans(text)
+        done += chunks
+    return done
+
+
+def random_boundaries(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
     done = 0
     while True:
         subject.check_spans(texts.random_text(alphabet, random, random.randint(1, 3000)))
@@ -194,16 +221,18 @@ def _readable_tokens(subject: Subject) -> list[str]:
     return found
 
 
+EDGES_SHARE = 0.05
 CHECKS: tuple[tuple[Check, float], ...] = (
-    (short_strings, 0.20),
+    (short_strings, 0.15),
     (every_window, 0.15),
     (every_phase, 0.10),
     (runs, 0.10),
+    (chunk_ends, 0.05),
     (random_boundaries, 0.05),
-    (vocabulary_words, 0.15),
-    (random_ids, 0.07),
+    (vocabulary_words, 0.12),
+    (random_ids, 0.05),
     (long_pieces, 0.06),
     (added_tokens, 0.06),
     (other_calls, 0.06),
 )
-"""What is run, in order, and its share of the time."""
+"""What is run, in order, and its share of the time; `edges` comes first."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from gigatok_compile.verify.checks import CHECKS, Clock
+from gigatok_compile.verify.checks import CHECKS, EDGES_SHARE, Clock, edges
 from gigatok_compile.verify.subject import Diary, Disagreement, Subject, import_package
 from gigatok_compile.verify.texts import random_text, short_strings, simplest
 
@@ -37,7 +37,7 @@ def main(job_path: str) -> int:
 
 def run_checks(subject: Subject, job: dict[str, Any]) -> dict[str, int]:
     """All checks; for each, how many cases it compared."""
-    cases = {}
+    cases = {"edges": edges(subject, job["alphabet"], job["edges"], Clock(job["budget"] * EDGES_SHARE))}
     for check, share in CHECKS:
         random = Random(f"{job['seed']} {check.__name__}")
         cases[check.__name__] = check(subject, job["alphabet"], random, Clock(job["budget"] * share))

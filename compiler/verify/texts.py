@@ -14,6 +14,7 @@ Alphabet = Sequence[Sequence[str]]  # for each tag a few characters, the simples
 
 # Around the sizes of machine words, vector registers, blocks of 64 bytes and pairs of them.
 RUN_LENGTHS = (*range(1, 10), 15, 16, 17, 31, 32, 33, *range(61, 68), *range(125, 132), 191, 192, 193, 255, 256, 257)
+CHUNK = 4096  # GT_CHUNK of templates/common.h: kernels take a text in chunks of so many bytes
 _UTF8_ENDS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
 _TYPICAL = "ab \n1.!'-/ABé½\u0301\u00a0中٣…\u3000😀𝐀"  # what a reader of a report would write
 
@@ -29,6 +30,17 @@ def make_alphabet(partitions: Sequence[Sequence[Tag]], finer: Sequence[Sequence[
         if char not in alphabet[cell]:
             alphabet[cell].append(char)
     return alphabet or [["a"], [" "], ["\n"], ["1"], ["."], ["é"]]
+
+
+def edge_characters(partitions: Sequence[Sequence[Tag]]) -> str:
+    """ASCII, the first and the last character of every range of every tag, and their neighbours: where a table of code points
+    would be wrong if it is."""
+    points = set(range(0x80))
+    for tags in partitions:
+        for tag in tags:
+            for low, high in tag.ranges:
+                points |= {low - 1, low, high, high + 1}
+    return "".join(chr(c) for c in sorted(points) if 0 <= c <= 0x10FFFF and not 0xD800 <= c <= 0xDFFF)
 
 
 def _representatives(ranges: Sequence[Range]) -> list[str]:
@@ -90,6 +102,29 @@ def runs(alphabet: Alphabet, random: Random) -> Iterator[str]:
         parts = [random.choice(simple) * random.randrange(64)]
         parts += [random.choice(chars) * random.choice(RUN_LENGTHS) for _ in range(random.randint(1, 5))]
         yield "".join(parts)
+
+
+def edges(characters: str, alphabet: Alphabet) -> Iterator[str]:
+    """Every one of `characters` by itself after each simple character; then twice."""
+    for simple, times in itertools.product(simplest(alphabet), (1, 2)):
+        yield "".join(simple + char * times for char in characters)
+
+
+def chunk_ends(alphabet: Alphabet, random: Random, chunks: int = 16) -> Iterator[str]:
+    """Texts in which some characters of any width lie around the end of every chunk, the rest being runs; without end."""
+    chars = [char for tag in alphabet for char in tag]
+    simple = [char for char in simplest(alphabet) if char.isascii()] or ["a"]
+    while True:
+        data, start = bytearray(), 0  # of the chunk
+        for _ in range(chunks):
+            window = random.choices(chars, k=random.randint(2, 8))
+            before = len("".join(window[: random.randint(1, len(window))]).encode())
+            run = random.choice(simple) * max(0, start + CHUNK - before - random.randrange(3) - len(data))
+            data += (run + "".join(window)).encode()
+            start += CHUNK
+            while start < len(data) and data[start] & 0xC0 == 0x80:  # a chunk ends between characters
+                start -= 1
+        yield data.decode()
 
 
 def random_text(alphabet: Alphabet, random: Random, length: int) -> str:

@@ -19,9 +19,11 @@ from gigatok_compile.ir.tags import Tag
 from gigatok_compile.verify.files import check_files
 from gigatok_compile.verify.report import Mismatch, VerifyReport
 from gigatok_compile.verify.subject import Diary
-from gigatok_compile.verify.texts import make_alphabet
+from gigatok_compile.verify.texts import edge_characters, make_alphabet
 
 _HINT = "this is a defect of gigatok-compile: please report the definition and this text"
+
+BUDGET_SECONDS = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def verify_module(
     partitions: Sequence[Sequence[Tag]] = (),
     *,
     finer: Sequence[Sequence[Tag]] = (),
-    budget_seconds: float = 6.0,
+    budget_seconds: float = BUDGET_SECONDS,
     seed: int = 0,
 ) -> VerifyReport:
     """Compare the package's files with the definition, then its native engine, every kernel set of it, with its regex engine.
@@ -68,24 +70,39 @@ def verify_module(
         "directory": str(package_dir.parent),
         "name": package_dir.name,
         "alphabet": make_alphabet(partitions, finer),
+        "edges": edge_characters([*partitions, *finer]),
         "budget": budget_seconds,
         "seed": seed,
     }
+    outcome = run_job(job, timeout=60 + 20 * budget_seconds)
+    return VerifyReport(outcome["cases"], tuple(outcome["isas"]), time.monotonic() - started, seed)
+
+
+def run_job(job: dict[str, Any], *, timeout: float, what: str = "module") -> dict[str, Any]:
+    """What the child of `job` found out: "cases" and "isas".
+
+    Args:
+        job: see verify/child.py; "child" is the module that carries it out, by default that one.
+        what: is being checked, for messages.
+
+    Raises:
+        VerifyError: with the smallest text found on which it is wrong, crashes or hangs.
+    """
     with tempfile.TemporaryDirectory(prefix="gigatok-verify-") as folder:
-        ended = _run(job, Path(folder), timeout=60 + 20 * budget_seconds)
+        ended = _run(job, Path(folder), timeout)
         if ended.outcome is None:
-            raise _crash_error(job, Path(folder), ended)
+            raise _crash_error(job, Path(folder), ended, what)
     if "mismatch" in ended.outcome:
         mismatch = Mismatch(**ended.outcome["mismatch"])
-        raise VerifyError(f"the compiled module is wrong: {mismatch}", where=package_dir.name, hint=_HINT)
-    return VerifyReport(ended.outcome["cases"], tuple(ended.outcome["isas"]), time.monotonic() - started, seed)
+        raise VerifyError(f"the compiled {what} is wrong: {mismatch}", where=job["name"], hint=_HINT)
+    return ended.outcome
 
 
 def _run(job: dict[str, Any], folder: Path, timeout: float) -> _Ended:
     diary, job_file = folder / "diary", folder / "job.json"
     diary.write_bytes(bytes(8))
     job_file.write_text(json.dumps(job | {"diary": str(diary)}), encoding="utf-8")
-    command = [sys.executable, "-m", "gigatok_compile.verify.child", str(job_file)]
+    command = [sys.executable, "-m", job.get("child", "gigatok_compile.verify.child"), str(job_file)]
     timed_out = False
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout, check=False)
@@ -97,18 +114,18 @@ def _run(job: dict[str, Any], folder: Path, timeout: float) -> _Ended:
     return _Ended(status, outcome, *Diary.read(diary), stderr, timed_out)
 
 
-def _crash_error(job: dict[str, Any], folder: Path, ended: _Ended) -> VerifyError:
+def _crash_error(job: dict[str, Any], folder: Path, ended: _Ended, what: str) -> VerifyError:
     """The error for a child that crashed, hung, or raised; a crash is narrowed down to one text."""
     if ended.status > 0:
         reason = ended.stderr.strip().splitlines()[-15:]
         return VerifyError(
-            "the check of the compiled module failed:\n  " + "\n  ".join(reason), where=job["name"], hint=_HINT
+            f"the check of the compiled {what} failed:\n  " + "\n  ".join(reason), where=job["name"], hint=_HINT
         )
     text = ended.text if ended.timed_out else _crashing_text(job, folder, ended)
     did = "does not return" if ended.timed_out else f"crashes ({signal.Signals(-ended.status).name})"
     shown = ascii(text) if len(text) <= 300 else f"{text[:300]!a}... ({len(text)} characters)"
     return VerifyError(
-        f"the compiled module {did} in {ended.what or 'loading'}: {shown}", where=job["name"], hint=_HINT
+        f"the compiled {what} {did} in {ended.what or 'loading'}: {shown}", where=job["name"], hint=_HINT
     )
 
 

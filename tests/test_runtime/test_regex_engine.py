@@ -203,9 +203,47 @@ def test_ranks_that_no_pair_makes(shared: Any, regex_engine: MakeEngine, tmp_pat
     ranks |= {token: 100 + i for i, token in enumerate(others)}
     path = tmp_path / "made.tiktoken"
     path.write_bytes(b"".join(base64.b64encode(t) + b" %d\n" % r for t, r in ranks.items()))
-    grammar = SimpleNamespace(pattern=case["input"]["pat_str"], dialect="fancy", special_tokens={})
+    grammar = SimpleNamespace(patterns=(case["input"]["pat_str"],), dialect="fancy", special_tokens={})
     engine = regex_engine(read_definition(str(path), grammar=grammar))
     assert [engine.encode(text).tolist() for text in case["input"]["texts"]] == case["expected"]
+
+
+STEPS_FOR_RANKS = ["deepseek-v3", "starcoder", "bloom", "bert", "superbpe", "none", "word", "deepseek-coder"]
+
+
+@pytest.mark.parametrize("name", STEPS_FOR_RANKS)
+def test_ranks_with_steps_of_a_tokenizer_json(name: str, regex_engine: MakeEngine, tmp_path: Any) -> None:
+    """Pieces are those of tokenizers, and the ids of each those of tiktoken."""
+    import base64
+
+    import tiktoken
+    from gigatok_compile.grammars.examples import pieces_of
+    from gigatok_compile.grammars.registry import load_grammar
+
+    grammar = load_grammar(name)
+    words = {
+        example.text[at : at + size].encode()
+        for example in grammar.examples
+        for size in (2, 3, 4)
+        for at in range(0, len(example.text) - size, 3)
+    }
+    tokens = [bytes([b]) for b in range(256)] + sorted(
+        words | {b"  ", b" h", b" w", b"12", b"'s", b"\n "} | {b"he", b"ll"}
+    )
+    ranks = {token: rank for rank, token in enumerate(dict.fromkeys(tokens))}
+    path = tmp_path / "made.tiktoken"
+    path.write_bytes(b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()))
+    definition = read_definition(str(path), grammar=grammar)
+    assert definition.reference == "tiktoken 0.14.0 on the pieces of tokenizers 0.23.3"
+    core = tiktoken.Encoding("made", pat_str=".", mergeable_ranks=ranks, special_tokens={})._core_bpe
+    contents: dict[str, Any] = {"pre_tokenizer": grammar.pre_tokenizer}
+    if grammar.patterns:
+        contents = {"pattern": list(grammar.patterns), "dialect": grammar.dialect}
+    texts = [example.text for example in grammar.examples]
+    engine = regex_engine(definition)
+    for text, pieces in zip(texts, pieces_of(contents, texts), strict=True):
+        expected = [number for piece in pieces for number in core.encode_single_piece(piece.encode())]
+        assert engine.encode(text).tolist() == expected, text
 
 
 # Added tokens
@@ -279,7 +317,7 @@ def test_decoding_names_tokens_by_their_normalized_content(
 
 def test_forbidden_tokens_are_found_inside_allowed_ones(shared: Any, regex_engine: MakeEngine) -> None:
     special = {"<|a|><|b|>": 100300, "<|b|>": 100301, "<|b|><|c|>": 100302}
-    grammar = SimpleNamespace(pattern=r"\S+|\s+", dialect="fancy", special_tokens=special)
+    grammar = SimpleNamespace(patterns=(r"\S+|\s+",), dialect="fancy", special_tokens=special)
     definition = read_definition(str(shared.model_file("cl100k_base")), grammar=grammar)
     engine = regex_engine(definition)
     ranks = {token: i for i, token in enumerate(definition.model.tokens) if token is not None}

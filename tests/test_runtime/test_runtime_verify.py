@@ -76,7 +76,9 @@ def program(stub_definition: TokenizerDefinition) -> Any:
 
 
 def test_a_right_module_passes(stub_directory: Path, stub_definition: TokenizerDefinition, program: Any) -> None:
-    report = verify_module(stub_directory / "stub_tok", stub_definition, [program.tags, gpt2_program().tags], budget_seconds=1.5)
+    report = verify_module(
+        stub_directory / "stub_tok", stub_definition, [program.tags, gpt2_program().tags], budget_seconds=1.5
+    )
     assert report.isas[1:] == ("slow", "automaton")
     assert min(report.cases.values()) > 0 and report.total > 2000
     assert json.loads(json.dumps(report.as_dict()))["cases"] == report.cases
