@@ -230,12 +230,51 @@ __attribute__((target("avx512f,avx512bw"))) static gt_added_hit gt_added_find_av
 #undef GT_ADDED_LOOK
 #endif
 
+#if GT_NEON
+/* The same, 16 bytes a step. */
+static gt_added_hit gt_added_find_neon(const gt_added_set *set, const gt_added_view *view, const uint8_t *p, const uint8_t *end) {
+  const uint8x16_t half = vdupq_n_u8(0x0F), lone = vdupq_n_u8(set->finder[97]);
+  uint8x16_t look[6];
+  for (int i = 0; i < 6; i++) look[i] = vld1q_u8(set->finder + 16 * i);
+  while (end - p >= 18) {
+    const uint8_t *stop = end - 18; /* the last place where a step can be made */
+    if (set->finder[96]) {
+      for (; end - p >= 64; p += 64) {
+        uint8x16_t any = vdupq_n_u8(0);
+#pragma GCC unroll 4
+        for (int i = 0; i < 64; i += 16) any = vorrq_u8(any, vceqq_u8(vld1q_u8(p + i), lone));
+        if (vmaxvq_u8(any)) break;
+      }
+      if (stop - p > 63) stop = p + 63;
+    }
+    for (; p <= stop; p += 16) {
+      uint8x16_t pass = vdupq_n_u8(0xFF);
+#pragma GCC unroll 3
+      for (int i = 0; i < 3; i++) {
+        const uint8x16_t bytes = vld1q_u8(p + i);
+        const uint8x16_t low = vqtbl1q_u8(look[2 * i], vandq_u8(bytes, half));
+        pass = vandq_u8(pass, vandq_u8(low, vqtbl1q_u8(look[2 * i + 1], vshrq_n_u8(bytes, 4))));
+      }
+      uint64_t candidates = gt_nibbles_neon(vtstq_u8(pass, pass));
+      for (; candidates; candidates &= candidates - 1) {
+        gt_added_hit hit = {p + __builtin_ctzll(candidates) / 4, end, -1};
+        hit.token = gt_added_walk(set, view, hit.start, end, &hit.stop);
+        if (hit.token >= 0) return hit;
+      }
+    }
+  }
+  return gt_added_find_portable(set, view, p, end);
+}
+#endif
+
 static inline gt_added_hit gt_added_find(const gt_added_set *set, const gt_added_view *view, const uint8_t *p,
                                          const uint8_t *end) {
 #if GT_X86
   int level = GT_VECTOR_LEVEL;
   if (level >= 3) return gt_added_find_avx512(set, view, p, end);
   if (level >= 2) return gt_added_find_avx2(set, view, p, end);
+#elif GT_NEON
+  if (GT_VECTOR_LEVEL) return gt_added_find_neon(set, view, p, end);
 #endif
   return gt_added_find_portable(set, view, p, end);
 }

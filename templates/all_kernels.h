@@ -25,6 +25,13 @@
 #pragma GCC pop_options
 #endif
 
+#if defined(__aarch64__)
+#define GT_ISA(x) x##_neon
+#include "isa_neon.h"
+#include "kernel.inc.h"
+#undef GT_ISA
+#endif
+
 #define GT_ISA(x) x##_automaton
 #include "isa_automaton.h"
 #undef GT_WALKS

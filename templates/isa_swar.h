@@ -52,12 +52,23 @@ GT_INLINE unsigned gt_classify_swar(const uint8_t *p, unsigned n, uint8_t *tags,
   return (unsigned)(out - tags);
 }
 
+/* Warren, Hacker's Delight, 7-5. */
 GT_INLINE uint64_t gt_deposit_swar(uint64_t bits, uint64_t places) {
   if (places == ~0ull) return bits;
-  uint64_t deposited = 0;
-  for (; bits && places; bits >>= 1, places &= places - 1)
-    if (bits & 1) deposited |= places & -places;
-  return deposited;
+  uint64_t moves[6], left = places, below = ~places << 1;
+  for (unsigned i = 0; i < 6; i++) { /* bits that have to move by 1, 2, 4, ... */
+    uint64_t odd = below ^ below << 1;
+    odd ^= odd << 2;
+    odd ^= odd << 4;
+    odd ^= odd << 8;
+    odd ^= odd << 16;
+    odd ^= odd << 32;
+    moves[i] = odd & left;
+    left = (left ^ moves[i]) | moves[i] >> (1 << i);
+    below &= ~odd;
+  }
+  for (unsigned i = 6; i-- > 0;) bits ^= (bits ^ bits << (1 << i)) & moves[i];
+  return bits & places;
 }
 
 #if GT_BITSTREAM

@@ -34,6 +34,8 @@ static const gt_kernel gt_kernels[] = { /* best first */
 #if defined(__x86_64__)
   GT_KERNEL(avx512, gt_has_avx512),
   GT_KERNEL(avx2, gt_has_avx2),
+#elif defined(__aarch64__)
+  GT_KERNEL(neon, gt_always),
 #endif
   GT_KERNEL(swar, gt_always),
   GT_KERNEL(automaton, gt_always),
@@ -46,6 +48,8 @@ static void gt_use_kernel(const gt_kernel *kernel) {
   gt_active = kernel;
 #if defined(__x86_64__)
   gt_vector_level = strcmp(kernel->name, "avx512") == 0 ? 3 : strcmp(kernel->name, "avx2") == 0 ? 2 : 0;
+#elif defined(__aarch64__)
+  gt_vector_level = strcmp(kernel->name, "neon") == 0;
 #endif
 }
 

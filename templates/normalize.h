@@ -310,6 +310,50 @@ __attribute__((target("avx512f,avx512bw"))) static const uint8_t *gt_nfc_issue_a
 #undef GT_NFC_LOOK
 #endif
 
+#if GT_NEON
+/* The same in blocks of 16. */
+static const uint8_t *gt_nfc_issue_neon(gt_nfc_scan scan) {
+  const uint8x16_t half = vdupq_n_u8(0x0F);
+  const uint8_t *p = scan.known, *end = scan.end;
+  uint8x16_t look[12];
+  for (int i = 0; i < 12; i++) look[i] = vld1q_u8(gt_nfc_finder + 16 * i);
+  while (end - p >= 18) {
+    const uint8x16_t a = vld1q_u8(p);
+    if (vmaxvq_u8(a) < 0x80) {
+      for (p += 16; end - p >= 64; p += 64) {
+        const uint8x16_t ab = vorrq_u8(vld1q_u8(p), vld1q_u8(p + 16)), cd = vorrq_u8(vld1q_u8(p + 32), vld1q_u8(p + 48));
+        if (vmaxvq_u8(vorrq_u8(ab, cd)) >= 0x80) break;
+      }
+      continue;
+    }
+    uint8x16_t found = vdupq_n_u8(0xFF), other = found;
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; i++) {
+      const uint8x16_t bytes = i ? vld1q_u8(p + i) : a;
+      const uint8x16_t low = vandq_u8(bytes, half), high = vshrq_n_u8(bytes, 4);
+      found = vandq_u8(found, vandq_u8(vqtbl1q_u8(look[2 * i], low), vqtbl1q_u8(look[2 * i + 1], high)));
+      other = vandq_u8(other, vandq_u8(vqtbl1q_u8(look[2 * i + 6], low), vqtbl1q_u8(look[2 * i + 7], high)));
+    }
+    found = vorrq_u8(found, other);
+    uint64_t at = gt_nibbles_neon(vtstq_u8(found, found));
+    if (__builtin_popcountll(at) >= 3) { /* a script full of marks */
+      const uint8_t *issue = gt_nfc_look_all(&scan, p + __builtin_ctzll(at) / 4, end - p < 512 ? end : p + 512);
+      if (issue) return issue;
+      p = scan.known;
+      continue;
+    }
+    for (; at; at &= at - 1) {
+      const uint8_t *q = p + __builtin_ctzll(at) / 4;
+      if (gt_nfc_look(&scan, q)) return q;
+    }
+    p += 16;
+  }
+  while (p < end && (*p & 0xC0) == 0x80) p++;
+  if (scan.known != p) scan = (gt_nfc_scan){scan.begin, end, p, 0};
+  return gt_nfc_issue_portable(scan);
+}
+#endif
+
 /* The first character that may have to change or move, or to be composed with one before it; NULL when there is none. The
  * text must begin at `begin` or be in NFC before it with an inert character at `begin`. */
 static const uint8_t *gt_nfc_issue(const uint8_t *begin, const uint8_t *end) {
@@ -320,6 +364,8 @@ static const uint8_t *gt_nfc_issue(const uint8_t *begin, const uint8_t *end) {
     if (level >= 3) return gt_nfc_issue_avx512(scan);
     if (level >= 2) return gt_nfc_issue_avx2(scan);
   }
+#elif GT_NEON
+  if (end - begin >= 66 && GT_VECTOR_LEVEL) return gt_nfc_issue_neon(scan);
 #endif
   return gt_nfc_issue_portable(scan);
 }

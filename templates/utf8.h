@@ -3,9 +3,9 @@
  * gt_validate answers with the offset of the lead byte of the first ill-formed sequence (the start of the maximal
  * subpart, as Python's decoder reports it in UnicodeDecodeError.start), or -1.
  *
- * Three ways, chosen at run time, one answer:
- *   AVX-512 / AVX2   the lookup algorithm of Keiser and Lemire, "Validating UTF-8 in less than one instruction per
- *                    byte" (2021): three 16-entry lookups whose AND names the error, 64 or 32 bytes a step.
+ * Several ways, chosen at run time, one answer:
+ *   AVX-512, AVX2,   the lookup algorithm of Keiser and Lemire, "Validating UTF-8 in less than one instruction per
+ *   NEON             byte" (2021): three 16-entry lookups whose AND names the error, 64 or 32 bytes a step.
  *   portable         ASCII 64 bytes a step; the rest through a shift automaton (Per Vognsen): one table row and one
  *                    shift a byte, no branch that depends on the text.
  * All of them only say "something is wrong in this block"; gt_utf8_locate, plain and slow, says where.
@@ -31,15 +31,21 @@
 #if GT_X86
 #include <immintrin.h>
 #endif
+#if defined(__aarch64__) && defined(__GNUC__)
+#define GT_NEON 1
+#include <arm_neon.h>
+#else
+#define GT_NEON 0
+#endif
 
-/* Which vector unit the scanners of utf8.h, normalize.h and added.h may use: 0 none, 2 AVX2, 3 AVX-512 BW.
+/* Which vector unit the scanners of utf8.h, normalize.h and added.h may use: 0 none, 1 NEON, 2 AVX2, 3 AVX-512 BW.
  * A module with its own dispatch defines GT_VECTOR_LEVEL (an expression) before it includes this. */
 #ifndef GT_VECTOR_LEVEL
 #if GT_X86
 #define GT_VECTOR_LEVEL \
   (__builtin_cpu_supports("avx512bw") ? 3 : __builtin_cpu_supports("avx2") ? 2 : 0)
 #else
-#define GT_VECTOR_LEVEL 0
+#define GT_VECTOR_LEVEL GT_NEON
 #endif
 #endif
 
@@ -156,8 +162,8 @@ GT_UNUSED static int64_t gt_validate_portable(const uint8_t *p, size_t n) {
   return gt_utf8_locate(p, n, gt_utf8_back(p, n));
 }
 
-#if GT_X86
-/* ---- AVX2 and AVX-512: Keiser and Lemire ----------------------------------------------------------------------
+#if GT_X86 || GT_NEON
+/* ---- AVX2, AVX-512 and NEON: Keiser and Lemire ----------------------------------------------------------------
  * Each bit is one way in which two neighbouring bytes can be wrong; a pair is wrong when the three lookups (high and
  * low half of the first byte, high half of the second) agree on a bit. TWO_CONTS is an error unless the byte two or
  * three back is a lead that wants it, which the last line of a step settles. */
@@ -190,7 +196,9 @@ static const uint8_t gt_kl_second_high[16] = {
     GT_KL_LONG | GT_KL_OVER2 | GT_KL_CONTS | GT_KL_SURROGATE | GT_KL_LARGE,
     GT_KL_LONG | GT_KL_OVER2 | GT_KL_CONTS | GT_KL_SURROGATE | GT_KL_LARGE,
     GT_KL_SHORT, GT_KL_SHORT, GT_KL_SHORT, GT_KL_SHORT};
+#endif
 
+#if GT_X86
 /* Non-zero when the 32 bytes at p hold an error, counting sequences that began in the 3 bytes before p (readable). */
 __attribute__((target("avx2"))) static inline int gt_kl_bad_avx2(const uint8_t *p, __m256i input) {
   const __m256i half = _mm256_set1_epi8(0x0F);
@@ -315,6 +323,57 @@ __attribute__((target("avx512f,avx512bw"))) static int64_t gt_validate_avx512(co
 }
 #endif
 
+#if GT_NEON
+/* Of bytes that are 0 or 0xFF, a bit each: four places apart. */
+GT_INLINE uint64_t gt_nibbles_neon(uint8x16_t bytes) {
+  const uint8x8_t nibbles = vshrn_n_u16(vreinterpretq_u16_u8(bytes), 4);
+  return vget_lane_u64(vreinterpret_u64_u8(nibbles), 0) & UINT64_C(0x1111111111111111);
+}
+
+/* Non-zero where the 16 bytes at p are wrong after the 3 before p (readable). */
+static inline uint8x16_t gt_kl_wrong_neon(const uint8_t *p, uint8x16_t input) {
+  const uint8x16_t one = vld1q_u8(p - 1), two = vld1q_u8(p - 2), three = vld1q_u8(p - 3);
+  const uint8x16_t first = vandq_u8(vqtbl1q_u8(vld1q_u8(gt_kl_first_high), vshrq_n_u8(one, 4)),
+                                    vqtbl1q_u8(vld1q_u8(gt_kl_first_low), vandq_u8(one, vdupq_n_u8(0x0F))));
+  const uint8x16_t pair = vandq_u8(first, vqtbl1q_u8(vld1q_u8(gt_kl_second_high), vshrq_n_u8(input, 4)));
+  const uint8x16_t third = vqsubq_u8(two, vdupq_n_u8(0xE0 - 0x80)), fourth = vqsubq_u8(three, vdupq_n_u8(0xF0 - 0x80));
+  return veorq_u8(vandq_u8(vorrq_u8(third, fourth), vdupq_n_u8(0x80)), pair);
+}
+
+/* Whether any of the 64 bytes at p is. */
+static inline int gt_kl_bad_neon(const uint8_t *p, uint8x16x4_t input) {
+  uint8x16_t wrong[4];
+  for (unsigned k = 0; k < 4; k++) wrong[k] = gt_kl_wrong_neon(p + 16 * k, input.val[k]);
+  return vmaxvq_u8(vorrq_u8(vorrq_u8(wrong[0], wrong[1]), vorrq_u8(wrong[2], wrong[3]))) != 0;
+}
+
+static int64_t gt_validate_neon(const uint8_t *p, size_t n) {
+  uint8_t edge[80]; /* sixteen bytes before a block, and the block */
+  size_t i = 0;
+  int clean = 1; /* the block before was all ASCII, so nothing reaches into this one */
+  memset(edge, 0, 16);
+  for (; n - i >= 64; i += 64) {
+    const uint8x16x4_t input = vld1q_u8_x4(p + i);
+    const uint8x16_t any = vorrq_u8(vorrq_u8(input.val[0], input.val[1]), vorrq_u8(input.val[2], input.val[3]));
+    const int ascii = vmaxvq_u8(any) < 0x80;
+    if (!(ascii && clean)) {
+      const uint8_t *block = p + i;
+      if (i == 0) { /* there are no three bytes before the text */
+        memcpy(edge + 16, p, 64);
+        block = edge + 16;
+      }
+      if (gt_kl_bad_neon(block, input)) return gt_utf8_locate(p, n, gt_utf8_back(p, i));
+    }
+    clean = ascii;
+  }
+  /* What is left, with zeros after it: they count as ASCII, so a sequence that breaks off is caught. */
+  memset(edge, 0, sizeof edge);
+  if (i) memcpy(edge + 13, p + i - 3, 3);
+  if (n > i) memcpy(edge + 16, p + i, n - i);
+  return gt_kl_bad_neon(edge + 16, vld1q_u8_x4(edge + 16)) ? gt_utf8_locate(p, n, gt_utf8_back(p, i)) : -1;
+}
+#endif
+
 /* Offset of the first ill-formed sequence of p[0..n), or -1. */
 GT_UNUSED static int64_t gt_validate(const uint8_t *p, size_t n) {
 #if GT_X86
@@ -323,6 +382,8 @@ GT_UNUSED static int64_t gt_validate(const uint8_t *p, size_t n) {
     if (level >= 3) return gt_validate_avx512(p, n);
     if (level >= 2) return gt_validate_avx2(p, n);
   }
+#elif GT_NEON
+  if (n >= 16 && GT_VECTOR_LEVEL) return gt_validate_neon(p, n);
 #endif
   return gt_validate_portable(p, n);
 }

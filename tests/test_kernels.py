@@ -50,7 +50,7 @@ STEPS: dict[str, list[modules.Split]] = {
     ],
     "counted": [(r"\p{L}+| {1,70}|\p{N}{1,3}|\s+(?!\S)|\n", "Isolated", False)],  # no bit program: the walk
 }
-ISAS = ("avx512", "avx2", "swar", "automaton")
+ISAS = ("avx512", "avx2", "neon", "swar", "automaton")
 CHUNK = 4096
 Spans = npt.NDArray[np.uint64]  # (pieces, 2)
 

@@ -24,6 +24,7 @@ SPLITTING_HEADERS = (
     "isa_swar.h",
     "isa_avx2.h",
     "isa_avx512.h",
+    "isa_neon.h",
     "isa_automaton.h",
     "all_kernels.h",
     "kernel.inc.h",
