@@ -277,7 +277,11 @@ def broken_text(files: dict[str, Any], file: str, old: str, new: str) -> dict[st
 
 
 FAULTS = {
-    "the last character of a block": ("boundary.inc.h", "return starts;", "return starts & ~(GT_NOWHERE + (1ull << 63));"),
+    "the last character of a block": (
+        "boundary.inc.h",
+        "return starts;",
+        "return starts & ~(GT_NOWHERE + (1ull << 63));",
+    ),
     "a start too many": ("boundary.inc.h", "return starts;", "return starts | (before[0] & (GT_NOWHERE + 2048));"),
     "a stream is lost between words": ("boundary.inc.h", "  before[0] = p0;", "  before[0] = GT_NOWHERE;"),
     "a stream is lost between sizes of word": (

@@ -1,0 +1,96 @@
+"""Every shipped grammar's kernels on real text, against the reference engine itself.
+
+The splitter libraries of `--check-grammar` (no vocabulary) cut parts of every corpus; tokenizers 0.23.3 says where pieces
+are, for grammars in tiktoken's dialect the `regex` package with the tables written out. GIGATOK_FULL=1 takes the corpora
+whole. (Short strings, windows, phases and random strings are in test_check_grammar.py.)
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gigatok_compile.check.chain import StepChain
+from gigatok_compile.check.grammar import build_splitter
+from gigatok_compile.check.library import SplitterLibrary
+from gigatok_compile.grammars.registry import grammar_names, load_grammar
+from gigatok_compile.split_plan import plan_pre_tokenizer
+
+sys.path.insert(0, str(Path(__file__).parent))
+import modules
+
+FULL = bool(os.environ.get("GIGATOK_FULL"))
+PART = 12_000  # bytes of each corpus
+NOT_NATIVE = {"falcon"}
+
+
+def functions() -> list[str]:
+    """One grammar of each set that is written alike."""
+    seen: dict[Any, str] = {}
+    for name in grammar_names():
+        grammar = load_grammar(name)
+        key = (grammar.patterns, grammar.dialect, json.dumps(grammar.pre_tokenizer, sort_keys=True))
+        seen.setdefault(key, name)
+    return list(seen.values())
+
+
+@functools.cache
+def splitter(name: str, folder: Path) -> SplitterLibrary:
+    kernel = plan_pre_tokenizer(load_grammar(name).steps).kernel
+    assert kernel is not None
+    home = folder / f"splitter-{name}"
+    home.mkdir(exist_ok=True)
+    with modules.locked(folder / f"{name}.splitter"):
+        return SplitterLibrary(build_splitter(load_grammar(name), kernel, home))
+
+
+def engine_spans(name: str) -> Any:
+    """text -> spans in bytes, by tokenizers, or by the regex package for tiktoken's dialect."""
+    grammar = load_grammar(name)
+    if grammar.dialect == "fancy" or (grammar.pre_tokenizer is None and not grammar.patterns):
+        return StepChain(grammar.steps).byte_spans
+    from tokenizers import Regex, Tokenizer
+    from tokenizers.pre_tokenizers import Sequence, Split
+
+    if grammar.patterns:
+        engine: Any = Sequence([Split(Regex(pattern), "isolated") for pattern in grammar.patterns])
+    else:
+        model = {"type": "BPE", "vocab": {}, "merges": []}
+        whole = {"added_tokens": [], "pre_tokenizer": grammar.pre_tokenizer, "model": model}
+        engine = Tokenizer.from_str(json.dumps(whole)).pre_tokenizer
+
+    def spans(text: str) -> list[tuple[int, int]]:
+        found = [span for _, span in engine.pre_tokenize_str(text) if span[0] < span[1]]
+        # what a step puts in can be a piece of its own, with the offsets of what it stands before
+        found = [span for span, after in pairwise([*found, (-1, -1)]) if span != after]
+        offsets = [0, *accumulate(len(char.encode()) for char in text)]
+        return [(offsets[start], offsets[stop]) for start, stop in found]
+
+    return spans
+
+
+@pytest.mark.parametrize("name", [name for name in functions() if name not in NOT_NATIVE])
+def test_kernels_cut_every_corpus_as_the_engine_does(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = modules.session_folder(tmp_path_factory)
+    library, expected_spans = splitter(name, folder), engine_spans(name)
+    for corpus in modules.corpus_names():
+        text, _ = modules.first_documents(modules.corpus(corpus, folder), None if FULL else PART)
+        step = 2_000_000 if FULL else len(text) + 1
+        for at in range(0, len(text), step):
+            part = text[at : at + step]
+            expected, data = expected_spans(part), part.encode()
+            for isa in library.isas:
+                got = library.spans(data, isa)
+                if got != expected:
+                    place = next(i for i, pair in enumerate(zip(got, expected, strict=False)) if pair[0] != pair[1])
+                    start = max(0, expected[place][0] - 30)
+                    pytest.fail(
+                        f"{name}, {corpus}, {isa}: got {got[place]}, expected {expected[place]} in"
+                        f" {data[start : expected[place][1] + 30].decode(errors='replace')!r}"
+                    )
