@@ -22,7 +22,7 @@ GT_INLINE uint64_t gt_mask_neon(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x
  * prefix, the bytes but the last, have theirs in one row of gt_tag_blocks, by the six bits of the last byte: all of a prefix
  * are looked up at once, as long as that turns out to be more than one. */
 GT_NOINLINE void gt_mixed_tags_neon(const uint8_t *p, uint8_t *tags, uint64_t todo) {
-  for (uint64_t settled = ~0ull; todo && settled & (settled - 1); todo &= ~settled) {
+  for (uint64_t settled = ~0ull; __builtin_popcountll(todo) > 4 && settled & (settled - 1); todo &= ~settled) {
     const uint8_t *const c = p + __builtin_ctzll(todo);
     const unsigned last = gt_sequence_length(*c) - 1;
     uint32_t low;
@@ -99,13 +99,17 @@ GT_INLINE unsigned gt_classify_neon(const uint8_t *p, unsigned n, uint8_t *tags,
 GT_INLINE uint32_t *gt_flatten_neon(uint64_t mask, uint32_t base, uint32_t *out) {
   const uint64_t counts = vget_lane_u64(vreinterpret_u64_u8(vcnt_u8(vcreate_u8(mask))), 0);
   const uint64_t after = counts * 0x0101010101010101ull; /* byte w: bits in bytes 0 to w */
-  if (after >> 56 <= 8) { /* one by one takes less, and they are eight whatever their number */
-    uint64_t left = mask;
+  uint32_t *const end = out + (after >> 56);
+  if (after >> 56 <= 8) { /* one by one takes less; eight whatever their number */
+    uint64_t left; /* the lowest bit is the highest here, where `clz` finds it */
+    __asm__("rbit %0, %1" : "=r"(left) : "r"(mask));
+#pragma GCC unroll 8
     for (unsigned i = 0; i < 8; i++) {
-      out[i] = base + (uint32_t)__builtin_ctzll(left | 1ull << 63);
-      left &= left - 1;
+      const unsigned at = left ? (unsigned)__builtin_clzll(left) : 64; /* as the instruction says */
+      out[i] = base + at;
+      left &= ~(1ull << 63 >> (at & 63));
     }
-    return out + (after >> 56);
+    return end;
   }
 #pragma GCC unroll 8
   for (unsigned w = 0; w < 8; w++) {
@@ -115,7 +119,7 @@ GT_INLINE uint32_t *gt_flatten_neon(uint64_t mask, uint32_t base, uint32_t *out)
     vst1q_u32(to, vaddw_u16(from, vget_low_u16(at)));
     vst1q_u32(to + 4, vaddw_high_u16(from, at));
   }
-  return out + (after >> 56);
+  return end;
 }
 
 #define gt_deposit_neon gt_deposit_swar
