@@ -180,7 +180,7 @@ def machine() -> Machine:
 # ------------------------------------------------------------------ modules
 
 
-GRAMMARS = ("gpt2", "llama3", "o200k", "deepseek-v3", "clip", "jais2")
+GRAMMARS = ("gpt2", "llama3", "o200k", "kimi", "deepseek-v3", "clip", "jais2")
 
 
 def toy_of_grammar(name: str) -> dict[str, Any]:
@@ -337,6 +337,22 @@ def texts_for(kernel: SplitKernel) -> list[str]:
     texts += [some_text(rng, size, letters_of_all) for size in (*range(1, 140), *range(4090, 4100), 12_000)]
     texts += [(char * 4100)[:size] for char in ("x", " ", "é", "中", "😀") for size in (63, 64, 65, 4095, 4096, 4097)]
     texts += ["q" * (4096 - before) + char + "s tail" for before in range(5) for char in ("é", "中", "😀", "\u3000")]
+    for size in (
+        *range(1, 20),
+        *range(50, 80),
+        *range(115, 140),
+        191,
+        192,
+        193,
+        255,
+        256,
+        257,
+        600,
+    ):  # runs over blocks
+        texts += ["x" * (size % 64) + "." + char * size + "a" for char in "\n 1Aa"] + [
+            "b" + " " * size + "\r\n c",
+            "!\n" * size,
+        ]
     for script in SCRIPTS:
         texts += [script, script * 200, "".join(rng.choice(script) for _ in range(3000))]
     texts.append("".join(rng.choice(SCRIPTS)[: rng.randrange(60)] for _ in range(2000)))
