@@ -22,6 +22,7 @@ if not __package__:  # started as a file
 
 from benchmarks.engines import REFERENCE
 from benchmarks.report import lay_out, update_file
+from benchmarks.summary import FULL_SHARE
 
 RIVALS = ("gigatoken", "tokenizers-rc")
 VERSIONS = {"gigatoken": "gigatoken 0.10.0", "tokenizers-rc": "tokenizers 1.0.0rc3"}
@@ -199,6 +200,16 @@ def notes(result: Mapping[str, Any]) -> str:
             if found.kind in ("refused", "error", "unchecked"):
                 messages.setdefault(f"{found.kind}: {shortened(found.message)}", []).append(name)
         lines += [f"{VERSIONS[engine]}, {text} ({', '.join(names)})" for text, names in messages.items()]
+    rivals = [
+        cell
+        for facts in grammars.values()
+        for engine in RIVALS
+        for cell in facts.get("rivals", {}).get(engine, {}).values()
+        if "cpu_share" in cell
+    ]
+    shared = sum(cell["cpu_share"] < FULL_SHARE for cell in rivals)
+    if shared:
+        lines.append(f"{shared} of {len(rivals)} measurements of rivals had less than {FULL_SHARE:.0%} of their core.")
     wrong = [f"{name} ({', '.join(facts['wrong'])})" for name, facts in grammars.items() if facts.get("wrong")]
     if wrong:
         lines.append(f"**Our kernels cut wrong**: {', '.join(wrong)}.")

@@ -277,9 +277,14 @@ def broken_text(files: dict[str, Any], file: str, old: str, new: str) -> dict[st
 
 
 FAULTS = {
-    "the last character of a block": ("boundary.inc.h", "return starts;", "return starts & ~(1ull << 63);"),
-    "one start too many": ("boundary.inc.h", "return starts;", "return starts | (last == 12 ? 1ull << 11 : 0);"),
-    "a carry is lost": ("boundary.inc.h", ">> last;", "& 0;"),
+    "the last character of a block": ("boundary.inc.h", "return starts;", "return starts & ~(GT_NOWHERE + (1ull << 63));"),
+    "a start too many": ("boundary.inc.h", "return starts;", "return starts | (before[0] & (GT_NOWHERE + 2048));"),
+    "a stream is lost between words": ("boundary.inc.h", "  before[0] = p0;", "  before[0] = GT_NOWHERE;"),
+    "a stream is lost between sizes of word": (
+        "bits.inc.h",
+        "left->streams[i] = beside[i] << (63 - (count - 1) % 64);",
+        "left->streams[i] = beside[i];",
+    ),
     "a wide character after a chunk": (
         "boundary.h",
         "return gt_tag_blocks[64u * gt_tag_block_of[block] + low]",

@@ -129,7 +129,15 @@ def test_the_table() -> None:
     assert "- A rival's slowdown is" in text and "up to 2.5 reads `fast path`" in text
     assert "- gigatoken 0.10.0, refused: RuntimeError: no \\| such pattern (odd)" in text
     assert "**Our kernels cut wrong**: odd (swar zh)." in text
+    assert "cpu_share" not in text and "of their core" not in text
     assert "the share of hard positions is 0" in text
+
+
+def test_a_shared_core_is_told() -> None:
+    data = result()
+    data["grammars"]["fast"]["rivals"]["gigatoken"]["english"]["cpu_share"] = 0.5
+    data["grammars"]["odd"]["rivals"]["tokenizers-rc"]["english"]["cpu_share"] = 0.99
+    assert "1 of 2 measurements of rivals had less than 95% of their core." in splitter_report.table(data)
 
 
 def test_figures_of_another_kernel() -> None:

@@ -63,7 +63,7 @@ def _left_lines(program: BitProgram, left: tuple[Step, ...], starts: Expr, stops
     lines = _step_lines(program, left, _ON, [expr for expr in (starts, stops) if expr is not None])
     if stops is not None:
         lines += _code(f"*stops = {_c(stops, program)};")
-    return lines + _code(f"return {_c(starts, program)};")
+    return [*lines, *_code(f"const GT_WORD starts = {_c(starts, program)};"), "  return starts;"]
 
 
 def symbol_places(program: BitProgram) -> list[int]:
