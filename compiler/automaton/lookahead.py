@@ -73,7 +73,7 @@ def _alive(nfa: Nfa, needed: frozenset[int], symbol: int, after: frozenset[int])
                 case Accept():
                     known[number] = True
                 case Choose(options):
-                    known[number] = any([alive(option) for option in options])
+                    known[number] = any(alive(option) for option in options)
                 case Test(wanted, then):
                     known[number] = symbol in wanted and alive(then)
                 case Ahead(look, negated, then):
