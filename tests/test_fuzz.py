@@ -178,14 +178,14 @@ EXAMPLES |= {f"{name}, few characters": 2 * count for name, count in EXAMPLES.it
 def fuzz(name: str, max_examples: int, first_seed: int | None = None) -> None:
     strategy, check = CHECKS[name]
 
-    @settings(max_examples=max_examples, suppress_health_check=list(HealthCheck), report_multiple_bugs=False)
     @given(strategy)
     def example(arguments) -> None:  # type: ignore[no-untyped-def]
         check(*arguments)
 
+    chosen = settings(max_examples=max_examples, suppress_health_check=list(HealthCheck), report_multiple_bugs=False)
     if first_seed is not None:
-        example = seed(first_seed)(settings(example._hypothesis_internal_use_settings, derandomize=False)(example))
-    example()
+        chosen, example = settings(chosen, derandomize=False), seed(first_seed)(example)
+    chosen(example)()
 
 
 @pytest.mark.parametrize("name", CHECKS)
