@@ -32,12 +32,12 @@ def reduce_bimachine(machine: Bimachine) -> tuple[Bimachine, tuple[int, ...]]:
         size = targets.size
         symbols = _first(_numbers(_moves(np.arange(len(kept)), targets, cuts).reshape(len(kept), -1).T))
         to, cut_to = (a.reshape(len(kept), -1)[:, symbols] for a in (targets, cuts))
-        classes = _refine(kept, lambda c, t=to, u=cut_to: _moves(c, t, u))  # type: ignore[misc]
+        classes = _refine(kept, lambda c, t=to, u=cut_to: _moves(c, t, u))
         first = _first(classes)
         targets, cuts, kept = np.where(targets < 0, -1, classes[targets])[first], cuts[first], kept[first]
 
         whole = _moves(np.arange(len(kept)), targets, cuts).transpose(2, 0, 1).reshape(targets.shape[2], -1)
-        classes = _refine(_numbers(whole), lambda c, r=right: c[r].T)  # type: ignore[misc]
+        classes = _refine(_numbers(whole), lambda c, r=right: c[r].T)
         first = _first(classes)
         targets, cuts, right = targets[:, :, first], cuts[:, :, first], classes[right][:, first]
 
