@@ -1,6 +1,6 @@
 """What the `__init__.py` of a generated package calls. Kept small: `import NAME` pays for all that is imported here.
 
-GIGATOK_ENGINE=native|regex selects the engine, GIGATOK_ISA=avx512|avx2|swar|automaton the kernels of the native one.
+GIGATOK_ENGINE=native|regex selects the engine, GIGATOK_ISA=avx512|avx2|neon|swar|automaton the kernels of the native one.
 """
 
 from __future__ import annotations

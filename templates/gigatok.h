@@ -71,7 +71,7 @@ int64_t gt_boundaries(const uint8_t *text, size_t length, const char *isa, uint6
 /* Offset of the first byte that is not well-formed UTF-8, or -1. */
 int64_t gt_validate_utf8(const uint8_t *text, size_t length);
 
-const char *gt_isa(void);              /* the kernel set in use: "avx512", "avx2", "swar" or "automaton" */
+const char *gt_isa(void);              /* the kernel set in use: "avx512", "avx2", "neon", "swar" or "automaton" */
 int gt_set_isa(const char *name);      /* GT_OK, or GT_BAD_ARGUMENT if this CPU or build lacks it */
 const char *gt_isas(void);             /* those this CPU can run, space separated, best first */
 void gt_release_thread(void);          /* give back the calling thread's caches */

@@ -18,24 +18,32 @@ GT_INLINE uint64_t gt_mask_neon(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x
   return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(all, all)), 0);
 }
 
-/* Tags of the characters at `todo`, whose lead bytes do not say them (GT_TAG_MIXED), into the 64 at `tags`. Characters of one
- * prefix, the bytes but the last, have theirs in one row of gt_tag_blocks, by the six bits of the last byte: all of a prefix
- * are looked up at once, as long as that turns out to be more than one. */
+/* Tags of the characters at `todo`, whose lead bytes do not say them (GT_TAG_MIXED), into the 64 at `tags`. Characters that
+ * begin alike have theirs in one row of 64, by the six bits of the byte that follows: of gt_pair_tags, where the second byte
+ * of three says it, or of gt_tag_blocks, by the last byte. All that a row holds are looked up at once, as long as many are
+ * left and that turns out to be more than one. */
 GT_NOINLINE void gt_mixed_tags_neon(const uint8_t *p, uint8_t *tags, uint64_t todo) {
-  for (uint64_t settled = ~0ull; todo && settled & (settled - 1); todo &= ~settled) {
+  for (uint64_t settled = ~0ull; __builtin_popcountll(todo) > 8 && settled & (settled - 1); todo &= ~settled) {
     const uint8_t *const c = p + __builtin_ctzll(todo);
-    const unsigned last = gt_sequence_length(*c) - 1;
-    uint32_t low;
-    const uint8x16x4_t row = vld1q_u8_x4(gt_tag_blocks + 64u * gt_tag_block_of[gt_code_point_block(c, &low)]);
-    uint8x16_t same[4];
-    for (unsigned i = 0; i < 4; i++) {
-      same[i] = vceqq_u8(vld1q_u8(p + 16 * i), vdupq_n_u8(c[0]));
-      if (last > 1) same[i] = vandq_u8(same[i], vceqq_u8(vld1q_u8(p + 16 * i + 1), vdupq_n_u8(c[1])));
-      if (last > 2) same[i] = vandq_u8(same[i], vceqq_u8(vld1q_u8(p + 16 * i + 2), vdupq_n_u8(c[2])));
-      const uint8x16_t found = vqtbl4q_u8(row, vandq_u8(vld1q_u8(p + 16 * i + last), vdupq_n_u8(0x3F)));
-      vst1q_u8(tags + 16 * i, vbslq_u8(same[i], found, vld1q_u8(tags + 16 * i)));
+    unsigned alike = gt_sequence_length(*c) - 1; /* bytes that have to be the same */
+    const uint8_t *row = gt_pair_tags + 64 * (*c & 0x0F);
+    if (alike == 2 && row[c[1] & 0x3F] != GT_TAG_MIXED) {
+      alike = 1;
+    } else {
+      uint32_t low;
+      row = gt_tag_blocks + 64u * gt_tag_block_of[gt_code_point_block(c, &low)];
     }
-    settled = gt_mask_neon(same[0], same[1], same[2], same[3]);
+    const uint8x16x4_t entries = vld1q_u8_x4(row);
+    uint8x16_t known[4];
+    for (unsigned i = 0; i < 4; i++) {
+      uint8x16_t same = vceqq_u8(vld1q_u8(p + 16 * i), vdupq_n_u8(c[0]));
+      if (alike > 1) same = vandq_u8(same, vceqq_u8(vld1q_u8(p + 16 * i + 1), vdupq_n_u8(c[1])));
+      if (alike > 2) same = vandq_u8(same, vceqq_u8(vld1q_u8(p + 16 * i + 2), vdupq_n_u8(c[2])));
+      const uint8x16_t found = vqtbl4q_u8(entries, vandq_u8(vld1q_u8(p + 16 * i + alike), vdupq_n_u8(0x3F)));
+      known[i] = vbicq_u8(same, vceqq_u8(found, vdupq_n_u8(GT_TAG_MIXED)));
+      vst1q_u8(tags + 16 * i, vbslq_u8(known[i], found, vld1q_u8(tags + 16 * i)));
+    }
+    settled = gt_mask_neon(known[0], known[1], known[2], known[3]);
   }
   for (; todo; todo &= todo - 1) {
     const unsigned at = (unsigned)__builtin_ctzll(todo);
@@ -99,13 +107,17 @@ GT_INLINE unsigned gt_classify_neon(const uint8_t *p, unsigned n, uint8_t *tags,
 GT_INLINE uint32_t *gt_flatten_neon(uint64_t mask, uint32_t base, uint32_t *out) {
   const uint64_t counts = vget_lane_u64(vreinterpret_u64_u8(vcnt_u8(vcreate_u8(mask))), 0);
   const uint64_t after = counts * 0x0101010101010101ull; /* byte w: bits in bytes 0 to w */
-  if (after >> 56 <= 8) { /* one by one takes less, and they are eight whatever their number */
-    uint64_t left = mask;
+  uint32_t *const end = out + (after >> 56);
+  if (after >> 56 <= 8) { /* one by one takes less; eight whatever their number */
+    uint64_t left; /* the lowest bit is the highest here, where `clz` finds it */
+    __asm__("rbit %0, %1" : "=r"(left) : "r"(mask));
+#pragma GCC unroll 8
     for (unsigned i = 0; i < 8; i++) {
-      out[i] = base + (uint32_t)__builtin_ctzll(left | 1ull << 63);
-      left &= left - 1;
+      const unsigned at = left ? (unsigned)__builtin_clzll(left) : 64; /* as the instruction says */
+      out[i] = base + at;
+      left &= ~(1ull << 63 >> (at & 63));
     }
-    return out + (after >> 56);
+    return end;
   }
 #pragma GCC unroll 8
   for (unsigned w = 0; w < 8; w++) {
@@ -115,7 +127,7 @@ GT_INLINE uint32_t *gt_flatten_neon(uint64_t mask, uint32_t base, uint32_t *out)
     vst1q_u32(to, vaddw_u16(from, vget_low_u16(at)));
     vst1q_u32(to + 4, vaddw_high_u16(from, at));
   }
-  return out + (after >> 56);
+  return end;
 }
 
 #define gt_deposit_neon gt_deposit_swar

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import platform
 import subprocess
 import tempfile
 from importlib import resources
@@ -23,6 +24,8 @@ _cache = tempfile.TemporaryDirectory(prefix="gigatok-kernels-")
 
 def vector_levels() -> list[int]:
     """GT_VECTOR_LEVEL values this CPU can run."""
+    if platform.machine() in ("aarch64", "arm64"):
+        return [0, 1]
     flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     return [0] + [2] * (" avx2" in flags) + [3] * (" avx512bw" in flags)
 

@@ -110,9 +110,10 @@ def texts_for(letters: Sequence[str], short: int = 1500, others: int = 600) -> l
 
 
 def texts_of(kernel: SplitKernel, each: int = 2) -> list[str]:
-    """Short ones, random ones, and some for every transition of the machine."""
+    """Short ones, random ones, some for every transition of the machine, and one of many pieces."""
     letters = letters_of(sets_of(kernel.alphabet))
-    return [*texts_for(letters), *covering_texts(kernel.machine, letters, random.Random(4), each)]
+    covering = covering_texts(kernel.machine, letters, random.Random(4), each)
+    return [*texts_for(letters), *covering, "".join(random.Random(5).choices(letters, k=1500))]
 
 
 def check(kernel: SplitKernel, oracle: Callable[[str], Spans], texts: Sequence[str]) -> None:

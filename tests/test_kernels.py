@@ -11,6 +11,7 @@ import ctypes.util
 import functools
 import itertools
 import mmap
+import platform
 import random
 import sys
 import time
@@ -127,6 +128,7 @@ def letters_of(built: modules.Built) -> list[str]:
 def test_all_instruction_sets_of_this_processor_are_there(subject: modules.Built) -> None:
     flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     expected = {"swar", "automaton"}
+    expected |= {"neon"} if platform.machine() in ("aarch64", "arm64") else set()
     expected |= {"avx2"} if " avx2 " in flags and " bmi2 " in flags else set()
     expected |= {"avx512"} if "avx512vbmi2" in flags.replace("_", "") or "avx512_vbmi2" in flags else set()
     assert set(subject.isas) == expected

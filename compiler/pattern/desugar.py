@@ -288,7 +288,7 @@ class Desugar:
             case Alternation():
                 tests = [self.next_test(option, flags) for option in node.options]
                 return CodeSet.of(r for code_set, _ in tests for r in code_set.ranges), any(end for _, end in tests)
-            case Quantified(low=1):
+            case Quantified(low=1, high=high) if high is None or high == 1 or not looks(node.item):
                 return self.next_test(node.item, flags)
             case LookAround(ahead=True):
                 code_set, at_end = self.next_test(node.item, flags)
@@ -354,6 +354,10 @@ def group_names(ast: PatternAst) -> dict[Span, str]:
 
 def refers_to(node: PatternNode, name: str) -> bool:
     return any(isinstance(n, Backreference) and n.name == name and not n.call for n in walk_pattern(node))
+
+
+def looks(node: PatternNode) -> bool:
+    return any(isinstance(n, LookAround | Anchor) for n in walk_pattern(node))
 
 
 def either(sets: Sequence[CodeSet | None]) -> CodeSet | None:

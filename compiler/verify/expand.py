@@ -128,9 +128,30 @@ class _Expander:
         suffix = {"greedy": "", "lazy": "?", "possessive": "+"}[node.mode]
         simple = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((node.low, node.high))
         count = simple or f"{{{node.low},{'' if node.high is None else node.high}}}"
+        if simple is None and node.high != 1 and self.can_be_empty(node.item):
+            # Oniguruma leaves a counted loop after an empty round, or unrolls it; the package has rules of its own.
+            raise self.unsupported("a counted repeat of something that can be empty", node.span)
         item = self.expand(node.item, flags)
         one = isinstance(node.item, Literal | Dot | Shorthand | Property | CharClass | Group | Flags)
         return f"{item if one else f'(?:{item})'}{count}{suffix}"
+
+    def can_be_empty(self, node: PatternNode, outer: tuple[PatternNode, ...] = ()) -> bool:
+        match node:
+            case Look() | Anchor():
+                return True
+            case Backreference():
+                groups = [g for i, g in enumerate(self.captures) if node.name in (g.name, str(i + 1))]
+                return any(group in outer or self.can_be_empty(group, (*outer, group)) for group in groups)
+            case Concat():
+                return all(self.can_be_empty(item, outer) for item in node.items)
+            case Alternation():
+                return any(self.can_be_empty(option, outer) for option in node.options)
+            case Group() | Flags():
+                return self.can_be_empty(node.item, outer)
+            case Quantified():
+                return node.low == 0 or self.can_be_empty(node.item, outer)
+            case _:
+                return False
 
     def anchor(self, node: Anchor, flags: frozenset[str]) -> str:
         """Oniguruma's `^` and `$` are those of lines, but an empty line after the last newline has no start."""
