@@ -3,8 +3,8 @@
 definition   read_definition            the definition file, defaults filled in, ids resolved
 pattern      parse_pattern              the pattern's syntax tree
 tags         partition                  the pattern over the coarsest partition of code points
-automaton    determinise                leftmost-first automaton, the ground truth
-steps        build_bimachine            each step's automaton pair that never backtracks
+automaton    boundary_automaton         look-ahead from the right, leftmost-first automaton: the ground truth
+steps        build_bimachine            each step's automaton pair that never backtracks, behavior applied
 bimachine    compose                    all steps as one such pair
 predicates   derive_predicates          the boundary bit as equations over sets of states
 bits         lower_predicates           the bit program

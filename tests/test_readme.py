@@ -19,19 +19,21 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 from gigatok_compile import driver
 from gigatok_compile.automaton.interpret import tags_of_text
 from gigatok_compile.bitstream.bimachine import _right_automaton
+from gigatok_compile.bitstream.compose import _right
 from gigatok_compile.bitstream.interpret import piece_starts
 from gigatok_compile.definition.cutting_steps import GPT2_PATTERN
 from gigatok_compile.definition.read import read_definition
 from gigatok_compile.grammars.registry import load_grammar
 from gigatok_compile.ir.bits import Behind, Symbol
 from gigatok_compile.ir.definition import SplitStep
-from gigatok_compile.split_plan import compile_split
+from gigatok_compile.split_plan import _joint, compile_split
 
 RULES = doctest.ELLIPSIS
 MADE_HERE = ("gpt2", "dates")
@@ -193,6 +195,17 @@ def test_right_states_in_the_docs(root: Path) -> None:
     assert [(int(number), frozenset(map(int, states.split()))) for number, states in rows] == list(enumerate(sets))
 
 
+def test_composed_right_states_in_the_docs(root: Path) -> None:
+    page = (root / "docs" / "bitstream.md").read_text("utf-8")
+    patterns = re.findall(
+        r'^>>> \w+ = compile_split\(SplitStep\(r"(.*)", "oniguruma", "(?:first|second)"\)\)$', page, re.MULTILINE
+    )
+    first, second = (compile_split(SplitStep(pattern, "oniguruma", "x")) for pattern in patterns[:2])
+    states, _ = _right(first.machine, second.machine, _joint(first.alphabet, second.alphabet)[0])
+    rows = re.findall(r"^\| (\d+) \| `([\d ]+)` \|", page, re.MULTILINE)
+    assert [(int(number), (0, tuple(map(int, of.split())))) for number, of in rows] == list(enumerate(states))
+
+
 def test_streams_in_the_docs(root: Path) -> None:
     grammar = load_grammar("llama3")
     program = str(compile_split(SplitStep(grammar.pattern, grammar.dialect, "x")).bits)
@@ -209,7 +222,7 @@ def test_the_drawing_in_the_readme(root: Path) -> None:
     text, *rows = re.findall(r"^(?:text|s\d \w+(?: \w+)?|behind\(p\d\)|starts) {2,}(\S.{9})", page, re.MULTILINE)
     columns = [kernel.automaton.columns[tag] for tag in tags_of_text(kernel.tags, text)[:-1]]
     assert kernel.bits is not None
-    streams = [Symbol(0), Symbol(3), Symbol(2), Behind(0), Behind(1), kernel.bits.starts]
+    streams = [Symbol(0), Symbol(2), Behind(0), Behind(1), kernel.bits.starts]
     starts = [piece_starts(replace(kernel.bits, starts=stream), columns) for stream in streams]
     assert ["".join("1" if i in at else "." for i in range(len(text))) for at in starts] == rows
 
@@ -223,6 +236,13 @@ def test_links_lead_somewhere(root: Path) -> None:
     ):
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
             assert target.startswith("https:") or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_test_is_in_the_docs(root: Path) -> None:
+    page = (root / "docs" / "testing.md").read_text("utf-8")
+    named = re.findall(r"`(?:test_runtime/)?(test_[\w*]+\.py)`", page)
+    files = {path.name for path in (root / "tests").rglob("test_*.py")}
+    assert {file for file in files if not any(fnmatch(file, name) for name in named)} == set()
 
 
 def test_pages_name_no_machine(root: Path) -> None:

@@ -1,10 +1,9 @@
-"""BitProgram: where pieces start, as straight-line code over 64-bit masks.
+"""BitProgram: where pieces start, as straight-line code over masks.
 
-Bit i of a stream speaks of byte i of a 64-byte block. A class stream has the same value in all bytes of a character.
-Two passes over a stretch of text: `right` streams go from its end to its start and answer what comes later; `symbols`
-join classes with them; `left` streams go from start to end; `starts` (of the pieces that are kept) is the answer, with
-`stops` where pieces can be removed. The only state between blocks is
-one carry bit a stream (the value at the neighbouring character).
+Bit i of a stream speaks of character i of a word, which may have any number of bits. Two passes over a stretch of text:
+`right` streams go from its end to its start and answer what comes later; `symbols` join classes with them; `left` streams
+go from start to end; `starts` (of the pieces that are kept) is the answer, with `stops` where pieces can be removed. All
+that a word has to know of the next one is a stream's value at the neighbouring character.
 """
 
 from __future__ import annotations
