@@ -1,171 +1,95 @@
-/* Where pieces start. Included once for each ISA; GT_ISA(x) names the functions.
+/* Where pieces start: the bit program. Included for each ISA, once for words of one block of 64 characters and, where
+ * there are vectors, once for words of several blocks. GT_B(x) names the functions, GT_V(x) what they are made of:
  *
- * Bit i of a mask speaks of byte i of a 64-byte block; bytes of one character share its class. A chunk is passed over
- * twice. From its end to its start: `ahead_q` tells whether stream q holds at the next character, and the symbols join
- * that with the character's class. From start to end: `behind_p` tells whether stream p holds at the previous
- * character. One carry bit a stream links neighbouring blocks. `wide` is a constant in each of the two inlined copies:
- * without non-ASCII bytes the next character is the next byte.
- */
+ *   GT_WORD                a bit a character, in order
+ *   GT_V(gt_on)(x, b)      each bit moved on to the next character; the first bit is the last one of b
+ *   GT_V(gt_back)(x, a)    each bit moved back to the character before; the last bit is the first one of a
+ *   GT_V(gt_run_on)(i, s)  runs of s that are entered at i, from there to their end
+ *   GT_V(gt_any)(x)        whether a bit is set
+ *
+ * A chunk is passed over twice. From its end to its start: `ahead_q` tells whether stream q holds at the next
+ * character, and the symbols join that with the character's class. From start to end: `behind_p` tells whether stream p
+ * holds at the previous character. */
 
-/* Right streams of one block, and its symbols. `top` is the last position of the block that holds text. */
-GT_INLINE void GT_ISA(gt_right_block)(const GT_ISA(gt_tags) *t, uint64_t continuation GT_UNUSED, unsigned top GT_UNUSED,
-                                      uint64_t *carry GT_UNUSED, uint64_t *s, const int wide GT_UNUSED) {
-  /* other_space newline space end */
-  const uint64_t c_other_space_and_3_more = GT_ISA(gt_class_mask)(t, 0);
-  /* other_space space end */
-  const uint64_t c_other_space_and_2_more = GT_ISA(gt_class_mask)(t, 1);
-  /* other_space space */
-  const uint64_t c_other_space_or_space = GT_ISA(gt_class_mask)(t, 2);
-  /* newline */
-  const uint64_t c_newline = GT_ISA(gt_class_mask)(t, 3);
-  /* rest space apostrophe */
-  const uint64_t c_rest_and_2_more = GT_ISA(gt_class_mask)(t, 4);
-  /* space */
-  const uint64_t c_space = GT_ISA(gt_class_mask)(t, 5);
-  /* number letter letters_dmst letter_e letter_l letters_rv */
-  const uint64_t c_number_and_5_more = GT_ISA(gt_class_mask)(t, 6);
-  /* newline number */
-  const uint64_t c_newline_or_number = GT_ISA(gt_class_mask)(t, 7);
-  /* rest apostrophe */
-  const uint64_t c_rest_or_apostrophe = GT_ISA(gt_class_mask)(t, 8);
-  /* letters_dmst */
-  const uint64_t c_letters_dmst = GT_ISA(gt_class_mask)(t, 9);
-  /* letter_e */
-  const uint64_t c_letter_e = GT_ISA(gt_class_mask)(t, 10);
-  /* letter_l */
-  const uint64_t c_letter_l = GT_ISA(gt_class_mask)(t, 11);
-  /* apostrophe */
-  const uint64_t c_apostrophe = GT_ISA(gt_class_mask)(t, 12);
-  /* letters_rv */
-  const uint64_t c_letters_rv = GT_ISA(gt_class_mask)(t, 13);
-  /* number */
-  const uint64_t c_number = GT_ISA(gt_class_mask)(t, 14);
-  /* letter letters_dmst letter_e letter_l letters_rv */
-  const uint64_t c_letter_and_4_more = GT_ISA(gt_class_mask)(t, 15);
-  uint64_t q0 = ~c_other_space_and_3_more;
-  if (wide) GT_CARRY_BACK(q0, continuation, carry[0], top);
-  const uint64_t ahead_q0 = GT_SHIFT_BACK(q0, carry[0], top);
-  carry[0] = q0 & 1;
-  uint64_t q1 = c_newline, stay_q1 = c_other_space_or_space;
-  if (wide) q1 &= ~continuation, stay_q1 |= continuation;
-  q1 |= carry[1] << top & stay_q1;
-  for (uint64_t more = q1; more;) { /* one character back each time; runs are short */
-    more = q1 >> 1 & stay_q1 & ~q1;
-    q1 |= more;
-  }
-  const uint64_t ahead_q1 = GT_SHIFT_BACK(q1, carry[1], top);
-  carry[1] = q1 & 1;
-  uint64_t q2 = ~c_other_space_and_2_more | (c_other_space_or_space & ahead_q1);
-  if (wide) GT_CARRY_BACK(q2, continuation, carry[2], top);
-  const uint64_t ahead_q2 = GT_SHIFT_BACK(q2, carry[2], top);
-  carry[2] = q2 & 1;
-  s[0] = c_rest_and_2_more;
-  s[1] = c_space & ~ahead_q2;
-  s[2] = c_space & ahead_q1;
-  s[3] = c_other_space_and_2_more;
-  s[4] = c_other_space_and_3_more;
-  s[5] = c_newline;
-  s[6] = c_number_and_5_more;
-  s[7] = c_newline_or_number;
-  s[8] = c_rest_or_apostrophe;
-  s[9] = c_letters_dmst;
-  s[10] = c_letter_e;
-  s[11] = c_letter_l;
-  s[12] = c_apostrophe;
-  s[13] = c_letters_rv;
-  s[14] = (c_other_space_or_space & ahead_q0) | c_number;
-  s[15] = c_other_space_or_space & ~ahead_q2;
-  s[16] = c_other_space_or_space & ahead_q1;
-  s[17] = c_letter_and_4_more;
+#ifndef GT_SYMBOLS_NAMED
+#define GT_SYMBOLS_NAMED
+enum { /* in `s`: the classes, then what joins a class with what comes after it */
+  c_other_space_and_3_more = 0, /* other_space newline space end */
+  c_other_space_and_2_more = 1, /* other_space space end */
+  c_other_space_or_space = 2, /* other_space space */
+  c_newline = 3, /* newline */
+  c_rest_and_2_more = 4, /* rest space apostrophe */
+  c_number_and_5_more = 5, /* number letter letters_dmst letter_e letter_l letters_rv */
+  c_newline_or_number = 6, /* newline number */
+  c_rest_or_apostrophe = 7, /* rest apostrophe */
+  c_letters_dmst = 8, /* letters_dmst */
+  c_letter_e = 9, /* letter_e */
+  c_letter_l = 10, /* letter_l */
+  c_apostrophe = 11, /* apostrophe */
+  c_letters_rv = 12, /* letters_rv */
+  c_number = 13, /* number */
+  c_letter_and_4_more = 14, /* letter letters_dmst letter_e letter_l letters_rv */
+  joint_16 = 16,
+  joint_17 = 17,
+  joint_18 = 18,
+};
+#endif
+
+/* Right streams of one word, and the symbols that depend on them. s: classes, then symbols. after[i]: stream i in the
+ * next word. pad[i]: what stream i is just after the text, where the word goes on past it. */
+GT_INLINE void GT_B(gt_right_block)(GT_WORD *s GT_UNUSED, GT_WORD *after GT_UNUSED, const GT_WORD *pad GT_UNUSED) {
+  const GT_WORD q0 = ~s[c_other_space_and_3_more] | pad[0];
+  const GT_WORD ahead_q0 = GT_V(gt_back)(q0, after[0]);
+  after[0] = q0;
+  const GT_WORD stay_q1 = s[c_other_space_or_space];
+  GT_WORD q1 = s[c_newline] | pad[1];
+  q1 |= GT_V(gt_back)(q1, after[1]) & stay_q1; /* runs are short: two characters back without a branch */
+  q1 |= GT_V(gt_back)(q1, after[1]) & stay_q1;
+  for (GT_WORD more; GT_V(gt_any)(more = GT_V(gt_back)(q1, after[1]) & stay_q1 & ~q1);) q1 |= more;
+  const GT_WORD ahead_q1 = GT_V(gt_back)(q1, after[1]);
+  after[1] = q1;
+  const GT_WORD q2 = ~s[c_other_space_and_2_more] | (s[c_other_space_or_space] & ahead_q1) | pad[2];
+  const GT_WORD ahead_q2 = GT_V(gt_back)(q2, after[2]);
+  after[2] = q2;
+  s[joint_16] = s[c_other_space_or_space] & ~ahead_q2;
+  s[joint_17] = s[c_other_space_or_space] & ahead_q1;
+  s[joint_18] = (s[c_other_space_or_space] & ahead_q0) | s[c_number];
 }
 
-/* Left streams of one block, and the characters before which a piece starts. */
-GT_INLINE uint64_t GT_ISA(gt_left_block)(const uint64_t *s, uint64_t continuation GT_UNUSED, uint64_t *carry GT_UNUSED,
-                                         const int wide GT_UNUSED) {
-  uint64_t p0 = ~s[3];
-  if (wide) GT_CARRY_ON(p0, continuation, carry[0]);
-  const uint64_t behind_p0 = GT_SHIFT_ON(p0, carry[0]);
-  carry[0] = p0 >> 63;
-  uint64_t p1 = s[8], stay_p1 = s[5];
-  if (wide) p1 &= ~continuation, stay_p1 |= continuation;
-  { /* MatchStar: the addition runs through every stretch of `stay` that is entered */
-    const uint64_t in = GT_SHIFT_ON(p1, carry[1]);
-    p1 |= ((((in & stay_p1) + stay_p1) ^ stay_p1) | in) & stay_p1;
-  }
-  const uint64_t behind_p1 = GT_SHIFT_ON(p1, carry[1]);
-  carry[1] = p1 >> 63;
-  uint64_t p2 = ~s[4] | (s[5] & behind_p1);
-  if (wide) GT_CARRY_ON(p2, continuation, carry[2]);
-  const uint64_t behind_p2 = GT_SHIFT_ON(p2, carry[2]);
-  carry[2] = p2 >> 63;
-  uint64_t p3 = ~s[0] | (s[1] & ~behind_p0) | (s[2] & ~behind_p2);
-  if (wide) GT_CARRY_ON(p3, continuation, carry[3]);
-  const uint64_t behind_p3 = GT_SHIFT_ON(p3, carry[3]);
-  carry[3] = p3 >> 63;
-  uint64_t p4 = s[6];
-  if (wide) GT_CARRY_ON(p4, continuation, carry[4]);
-  const uint64_t behind_p4 = GT_SHIFT_ON(p4, carry[4]);
-  carry[4] = p4 >> 63;
-  uint64_t p5 = s[12] & behind_p3;
-  if (wide) GT_CARRY_ON(p5, continuation, carry[5]);
-  const uint64_t behind_p5 = GT_SHIFT_ON(p5, carry[5]);
-  carry[5] = p5 >> 63;
-  uint64_t p6 = s[13] & behind_p5;
-  if (wide) GT_CARRY_ON(p6, continuation, carry[6]);
-  const uint64_t behind_p6 = GT_SHIFT_ON(p6, carry[6]);
-  carry[6] = p6 >> 63;
-  uint64_t p7 = s[11] & behind_p5;
-  if (wide) GT_CARRY_ON(p7, continuation, carry[7]);
-  const uint64_t behind_p7 = GT_SHIFT_ON(p7, carry[7]);
-  carry[7] = p7 >> 63;
-  uint64_t p8 = s[7] | (s[8] & ~behind_p3) | (s[9] & behind_p5) | (s[10] & behind_p6) | (s[11] & behind_p7);
-  if (wide) GT_CARRY_ON(p8, continuation, carry[8]);
-  const uint64_t behind_p8 = GT_SHIFT_ON(p8, carry[8]);
-  carry[8] = p8 >> 63;
-  const uint64_t starts = s[14] | (s[8] & behind_p3) | (s[15] & behind_p0) | (s[16] & behind_p2) | (s[5] &
-      behind_p4) | (s[17] & behind_p8);
-  return wide ? starts & ~continuation : starts;
-}
-
-/* Piece starts of a chunk of n <= GT_CHUNK bytes at p, as `base` + offset, appended to `out` (room for n + 64).
- * `right` holds the right streams just after the chunk, `carry` the left ones just before it (updated).
- * Up to 64 bytes past the chunk are read. */
-GT_NOINLINE uint32_t *GT_ISA(gt_chunk_starts)(const uint8_t *p, unsigned n, uint64_t right, uint64_t *carry,
-                                              uint32_t base, uint32_t *out) {
-  uint64_t symbols[GT_CHUNK / 64][GT_SYMBOLS];
-  uint64_t continuations[GT_CHUNK / 64];
-  uint64_t right_carry[GT_RIGHT + 1];
-  uint64_t left_carry[GT_LEFT + 1];
-  const unsigned blocks = (n + 63) / 64;
-
-  for (unsigned i = 0; i < GT_RIGHT; i++) right_carry[i] = right >> i & 1;
-  for (unsigned b = blocks; b-- > 0;) {
-    const uint8_t *const block = p + 64 * b;
-    const unsigned here = n - 64 * b < 64 ? n - 64 * b : 64;
-    const uint64_t non_ascii = GT_ISA(gt_non_ascii)(block) & (~0ull >> (64 - here));
-    if (GT_LIKELY(non_ascii == 0)) {
-      const GT_ISA(gt_tags) t = GT_ISA(gt_load_ascii)(block, here);
-      continuations[b] = 0;
-      GT_ISA(gt_right_block)(&t, 0, here - 1, right_carry, symbols[b], 0);
-    } else {
-      uint8_t painted[80];
-      const uint64_t continuation = GT_ISA(gt_continuation)(block) & (~0ull >> (64 - here));
-      gt_paint_tags(block, non_ascii & ~continuation, continuation, painted);
-      const GT_ISA(gt_tags) t = GT_ISA(gt_load_painted)(block, painted + 8, here);
-      continuations[b] = continuation;
-      GT_ISA(gt_right_block)(&t, continuation, here - 1, right_carry, symbols[b], 1);
-    }
-  }
-
-  for (unsigned i = 0; i < GT_LEFT; i++) left_carry[i] = carry[i];
-  for (unsigned b = 0; b < blocks; b++) {
-    const uint64_t continuation = continuations[b];
-    uint64_t starts = GT_LIKELY(continuation == 0) ? GT_ISA(gt_left_block)(symbols[b], 0, left_carry, 0)
-                                                   : GT_ISA(gt_left_block)(symbols[b], continuation, left_carry, 1);
-    __builtin_prefetch(p + n + 64 * b); /* the next chunk is read backwards first, which no prefetcher expects */
-    if (GT_UNLIKELY(n - 64 * b < 64)) starts &= ~(~0ull << (n - 64 * b));
-    out = GT_ISA(gt_flatten)(starts, base + 64 * b, out);
-  }
-  for (unsigned i = 0; i < GT_LEFT; i++) carry[i] = left_carry[i];
-  return out;
+/* Left streams of one word, and the characters before which a piece starts (and those before which a kept one stops).
+ * before[i]: stream i in the word before. */
+GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *before GT_UNUSED, GT_WORD *stops GT_UNUSED) {
+  const GT_WORD p0 = ~s[c_other_space_and_2_more];
+  const GT_WORD behind_p0 = GT_V(gt_on)(p0, before[0]);
+  before[0] = p0;
+  const GT_WORD stay_p1 = s[c_newline];
+  GT_WORD p1 = s[c_rest_or_apostrophe];
+  p1 |= GT_V(gt_run_on)(GT_V(gt_on)(p1, before[1]), stay_p1);
+  const GT_WORD behind_p1 = GT_V(gt_on)(p1, before[1]);
+  before[1] = p1;
+  const GT_WORD p2 = ~s[c_other_space_and_3_more] | (s[c_newline] & behind_p1);
+  const GT_WORD behind_p2 = GT_V(gt_on)(p2, before[2]);
+  before[2] = p2;
+  const GT_WORD p3 = ~s[c_rest_and_2_more] | (s[joint_16] & ~behind_p0) | (s[joint_17] & ~behind_p2);
+  const GT_WORD behind_p3 = GT_V(gt_on)(p3, before[3]);
+  before[3] = p3;
+  const GT_WORD p4 = s[c_number_and_5_more];
+  const GT_WORD behind_p4 = GT_V(gt_on)(p4, before[4]);
+  before[4] = p4;
+  const GT_WORD p5 = s[c_apostrophe] & behind_p3;
+  const GT_WORD behind_p5 = GT_V(gt_on)(p5, before[5]);
+  before[5] = p5;
+  const GT_WORD p6 = s[c_letters_rv] & behind_p5;
+  const GT_WORD behind_p6 = GT_V(gt_on)(p6, before[6]);
+  before[6] = p6;
+  const GT_WORD p7 = s[c_letter_l] & behind_p5;
+  const GT_WORD behind_p7 = GT_V(gt_on)(p7, before[7]);
+  before[7] = p7;
+  const GT_WORD p8 = s[c_newline_or_number] | (s[c_rest_or_apostrophe] & ~behind_p3) | (s[c_letters_dmst] &
+      behind_p5) | (s[c_letter_e] & behind_p6) | (s[c_letter_l] & behind_p7);
+  const GT_WORD behind_p8 = GT_V(gt_on)(p8, before[8]);
+  before[8] = p8;
+  const GT_WORD starts = s[joint_18] | (s[c_rest_or_apostrophe] & behind_p3) | (s[joint_16] & behind_p0) |
+      (s[joint_17] & behind_p2) | (s[c_newline] & behind_p4) | (s[c_letter_and_4_more] & behind_p8);
+  return starts;
 }

@@ -1,235 +1,162 @@
-/* Where pieces start. Included once for each ISA; GT_ISA(x) names the functions.
+/* Where pieces start: the bit program. Included for each ISA, once for words of one block of 64 characters and, where
+ * there are vectors, once for words of several blocks. GT_B(x) names the functions, GT_V(x) what they are made of:
  *
- * Bit i of a mask speaks of byte i of a 64-byte block; bytes of one character share its class. A chunk is passed over
- * twice. From its end to its start: `ahead_q` tells whether stream q holds at the next character, and the symbols join
- * that with the character's class. From start to end: `behind_p` tells whether stream p holds at the previous
- * character. One carry bit a stream links neighbouring blocks. `wide` is a constant in each of the two inlined copies:
- * without non-ASCII bytes the next character is the next byte.
- */
+ *   GT_WORD                a bit a character, in order
+ *   GT_V(gt_on)(x, b)      each bit moved on to the next character; the first bit is the last one of b
+ *   GT_V(gt_back)(x, a)    each bit moved back to the character before; the last bit is the first one of a
+ *   GT_V(gt_run_on)(i, s)  runs of s that are entered at i, from there to their end
+ *   GT_V(gt_any)(x)        whether a bit is set
+ *
+ * A chunk is passed over twice. From its end to its start: `ahead_q` tells whether stream q holds at the next
+ * character, and the symbols join that with the character's class. From start to end: `behind_p` tells whether stream p
+ * holds at the previous character. */
 
-/* Right streams of one block, and its symbols. `top` is the last position of the block that holds text. */
-GT_INLINE void GT_ISA(gt_right_block)(const GT_ISA(gt_tags) *t, uint64_t continuation GT_UNUSED, unsigned top GT_UNUSED,
-                                      uint64_t *carry GT_UNUSED, uint64_t *s, const int wide GT_UNUSED) {
-  /* punctuation_symbol letter letter_2 letter_3 u_2018_and_9_more */
-  const uint64_t c_punctuation_symbol_and_4_more = GT_ISA(gt_class_mask)(t, 0);
-  /* u_3000 */
-  const uint64_t c_u_3000 = GT_ISA(gt_class_mask)(t, 1);
-  /* letter letter_2 letter_3 */
-  const uint64_t c_letter_and_2_more = GT_ISA(gt_class_mask)(t, 2);
-  /* rest number rest_2 number_2 */
-  const uint64_t c_rest_and_3_more = GT_ISA(gt_class_mask)(t, 3);
-  /* tab_and_5_more other_space */
-  const uint64_t c_tab_and_5_more_or_other_space = GT_ISA(gt_class_mask)(t, 4);
-  /* tab_and_5_more newline other_space u_3000 end */
-  const uint64_t c_tab_and_5_more_and_4_more = GT_ISA(gt_class_mask)(t, 5);
-  /* punctuation_symbol u_2018_and_9_more */
-  const uint64_t c_punctuation_symbol_or_u_2018_and_9_more = GT_ISA(gt_class_mask)(t, 6);
-  /* letter */
-  const uint64_t c_letter = GT_ISA(gt_class_mask)(t, 7);
-  /* rest number letter rest_2 number_2 */
-  const uint64_t c_rest_and_4_more = GT_ISA(gt_class_mask)(t, 8);
-  /* rest tab_and_5_more */
-  const uint64_t c_rest_or_tab_and_5_more = GT_ISA(gt_class_mask)(t, 9);
-  /* tab_and_5_more */
-  const uint64_t c_tab_and_5_more = GT_ISA(gt_class_mask)(t, 10);
-  /* tab_and_5_more punctuation_symbol */
-  const uint64_t c_tab_and_5_more_or_punctuation_symbol = GT_ISA(gt_class_mask)(t, 11);
-  /* number */
-  const uint64_t c_number = GT_ISA(gt_class_mask)(t, 12);
-  /* tab_and_5_more letter */
-  const uint64_t c_tab_and_5_more_or_letter = GT_ISA(gt_class_mask)(t, 13);
-  /* tab_and_5_more letter_2 */
-  const uint64_t c_tab_and_5_more_or_letter_2 = GT_ISA(gt_class_mask)(t, 14);
-  /* rest_2 other_space */
-  const uint64_t c_rest_2_or_other_space = GT_ISA(gt_class_mask)(t, 15);
-  /* other_space */
-  const uint64_t c_other_space = GT_ISA(gt_class_mask)(t, 16);
-  /* number_2 */
-  const uint64_t c_number_2 = GT_ISA(gt_class_mask)(t, 17);
-  /* letter_3 other_space */
-  const uint64_t c_letter_3_or_other_space = GT_ISA(gt_class_mask)(t, 18);
-  /* other_space u_2018_and_9_more u_3000 */
-  const uint64_t c_other_space_and_2_more = GT_ISA(gt_class_mask)(t, 19);
-  /* other_space u_3000 */
-  const uint64_t c_other_space_or_u_3000 = GT_ISA(gt_class_mask)(t, 20);
-  /* newline */
-  const uint64_t c_newline = GT_ISA(gt_class_mask)(t, 21);
-  /* rest */
-  const uint64_t c_rest = GT_ISA(gt_class_mask)(t, 22);
-  /* punctuation_symbol */
-  const uint64_t c_punctuation_symbol = GT_ISA(gt_class_mask)(t, 23);
-  /* letter_2 */
-  const uint64_t c_letter_2 = GT_ISA(gt_class_mask)(t, 24);
-  /* rest_2 */
-  const uint64_t c_rest_2 = GT_ISA(gt_class_mask)(t, 25);
-  /* letter_3 */
-  const uint64_t c_letter_3 = GT_ISA(gt_class_mask)(t, 26);
-  /* u_2018_and_9_more */
-  const uint64_t c_u_2018_and_9_more = GT_ISA(gt_class_mask)(t, 27);
-  uint64_t q0 = c_letter_and_2_more;
-  if (wide) GT_CARRY_BACK(q0, continuation, carry[0], top);
-  const uint64_t ahead_q0 = GT_SHIFT_BACK(q0, carry[0], top);
-  carry[0] = q0 & 1;
-  uint64_t q1 = c_punctuation_symbol_and_4_more | (c_u_3000 & ~ahead_q0);
-  if (wide) GT_CARRY_BACK(q1, continuation, carry[1], top);
-  const uint64_t ahead_q1 = GT_SHIFT_BACK(q1, carry[1], top);
-  carry[1] = q1 & 1;
-  uint64_t q2 = c_rest_and_3_more, stay_q2 = c_tab_and_5_more_or_other_space;
-  if (wide) q2 &= ~continuation, stay_q2 |= continuation;
-  q2 |= carry[2] << top & stay_q2;
-  for (uint64_t more = q2; more;) { /* one character back each time; runs are short */
-    more = q2 >> 1 & stay_q2 & ~q2;
-    q2 |= more;
-  }
-  const uint64_t ahead_q2 = GT_SHIFT_BACK(q2, carry[2], top);
-  carry[2] = q2 & 1;
-  uint64_t q3 = ~c_tab_and_5_more_and_4_more | (c_tab_and_5_more_or_other_space & ahead_q2) | (c_u_3000 &
-      ~ahead_q0);
-  if (wide) GT_CARRY_BACK(q3, continuation, carry[3], top);
-  const uint64_t ahead_q3 = GT_SHIFT_BACK(q3, carry[3], top);
-  carry[3] = q3 & 1;
-  uint64_t q4 = c_punctuation_symbol_or_u_2018_and_9_more, stay_q4 = c_u_3000;
-  if (wide) q4 &= ~continuation, stay_q4 |= continuation;
-  q4 |= carry[4] << top & stay_q4;
-  for (uint64_t more = q4; more;) { /* one character back each time; runs are short */
-    more = q4 >> 1 & stay_q4 & ~q4;
-    q4 |= more;
-  }
-  const uint64_t ahead_q4 = GT_SHIFT_BACK(q4, carry[4], top);
-  carry[4] = q4 & 1;
-  uint64_t q5 = c_punctuation_symbol_and_4_more | (c_u_3000 & ahead_q4);
-  if (wide) GT_CARRY_BACK(q5, continuation, carry[5], top);
-  const uint64_t ahead_q5 = GT_SHIFT_BACK(q5, carry[5], top);
-  carry[5] = q5 & 1;
-  uint64_t q6 = c_letter;
-  if (wide) GT_CARRY_BACK(q6, continuation, carry[6], top);
-  const uint64_t ahead_q6 = GT_SHIFT_BACK(q6, carry[6], top);
-  carry[6] = q6 & 1;
-  uint64_t q7 = c_rest_and_4_more | (c_tab_and_5_more_or_other_space & ahead_q2);
-  if (wide) GT_CARRY_BACK(q7, continuation, carry[7], top);
-  const uint64_t ahead_q7 = GT_SHIFT_BACK(q7, carry[7], top);
-  carry[7] = q7 & 1;
-  s[0] = c_rest_or_tab_and_5_more;
-  s[1] = ~c_tab_and_5_more | ahead_q2;
-  s[2] = ~c_tab_and_5_more_or_punctuation_symbol | (c_tab_and_5_more & ahead_q2);
-  s[3] = c_number;
-  s[4] = ~c_tab_and_5_more_or_letter | (c_tab_and_5_more & ahead_q2);
-  s[5] = ~c_tab_and_5_more_or_letter_2 | (c_tab_and_5_more & ahead_q2);
-  s[6] = ~c_rest_2_or_other_space | (c_other_space & ahead_q6);
-  s[7] = c_number_2;
-  s[8] = ~c_letter_3_or_other_space | (c_other_space & ahead_q7);
-  s[9] = ~c_other_space | ahead_q7;
-  s[10] = ~c_other_space_and_2_more | (c_other_space & ahead_q2);
-  s[11] = ~c_other_space_or_u_3000 | (c_other_space & ahead_q2) | (c_u_3000 & ahead_q4);
-  s[12] = (c_tab_and_5_more_or_other_space & ahead_q1) | c_newline | (c_u_3000 & ahead_q0);
-  s[13] = c_rest | (c_tab_and_5_more & ahead_q2);
-  s[14] = c_tab_and_5_more & ~ahead_q3;
-  s[15] = c_punctuation_symbol;
-  s[16] = c_letter;
-  s[17] = c_letter_2;
-  s[18] = c_rest_2 | (c_other_space & ahead_q2);
-  s[19] = c_letter_3;
-  s[20] = c_other_space & ~ahead_q3;
-  s[21] = c_u_2018_and_9_more | (c_u_3000 & ahead_q4);
-  s[22] = c_u_3000 & ~ahead_q5;
+#ifndef GT_SYMBOLS_NAMED
+#define GT_SYMBOLS_NAMED
+enum { /* in `s`: the classes, then what joins a class with what comes after it */
+  c_punctuation_symbol_and_4_more = 0, /* punctuation_symbol letter letter_2 letter_3 u_2018_and_9_more */
+  c_u_3000 = 1, /* u_3000 */
+  c_letter_and_2_more = 2, /* letter letter_2 letter_3 */
+  c_rest_and_3_more = 3, /* rest number rest_2 number_2 */
+  c_tab_and_5_more_or_other_space = 4, /* tab_and_5_more other_space */
+  c_tab_and_5_more_and_4_more = 5, /* tab_and_5_more newline other_space u_3000 end */
+  c_punctuation_symbol_or_u_2018_and_9_more = 6, /* punctuation_symbol u_2018_and_9_more */
+  c_letter = 7, /* letter */
+  c_rest_and_4_more = 8, /* rest number letter rest_2 number_2 */
+  c_rest_or_tab_and_5_more = 9, /* rest tab_and_5_more */
+  c_tab_and_5_more = 10, /* tab_and_5_more */
+  c_tab_and_5_more_or_punctuation_symbol = 11, /* tab_and_5_more punctuation_symbol */
+  c_number = 12, /* number */
+  c_tab_and_5_more_or_letter = 13, /* tab_and_5_more letter */
+  c_tab_and_5_more_or_letter_2 = 14, /* tab_and_5_more letter_2 */
+  c_rest_2_or_other_space = 15, /* rest_2 other_space */
+  c_other_space = 16, /* other_space */
+  c_number_2 = 17, /* number_2 */
+  c_letter_3_or_other_space = 18, /* letter_3 other_space */
+  c_other_space_and_2_more = 19, /* other_space u_2018_and_9_more u_3000 */
+  c_other_space_or_u_3000 = 20, /* other_space u_3000 */
+  c_newline = 21, /* newline */
+  c_rest = 22, /* rest */
+  c_punctuation_symbol = 23, /* punctuation_symbol */
+  c_letter_2 = 24, /* letter_2 */
+  c_rest_2 = 25, /* rest_2 */
+  c_letter_3 = 26, /* letter_3 */
+  c_u_2018_and_9_more = 27, /* u_2018_and_9_more */
+  joint_32 = 32,
+  joint_33 = 33,
+  joint_34 = 34,
+  joint_35 = 35,
+  joint_36 = 36,
+  joint_37 = 37,
+  joint_38 = 38,
+  joint_39 = 39,
+  joint_40 = 40,
+  joint_41 = 41,
+  joint_42 = 42,
+  joint_43 = 43,
+  joint_44 = 44,
+  joint_45 = 45,
+  joint_46 = 46,
+  joint_47 = 47,
+};
+#endif
+
+/* Right streams of one word, and the symbols that depend on them. s: classes, then symbols. after[i]: stream i in the
+ * next word. pad[i]: what stream i is just after the text, where the word goes on past it. */
+GT_INLINE void GT_B(gt_right_block)(GT_WORD *s GT_UNUSED, GT_WORD *after GT_UNUSED, const GT_WORD *pad GT_UNUSED) {
+  const GT_WORD q0 = s[c_letter_and_2_more] | pad[0];
+  const GT_WORD ahead_q0 = GT_V(gt_back)(q0, after[0]);
+  after[0] = q0;
+  const GT_WORD q1 = s[c_punctuation_symbol_and_4_more] | (s[c_u_3000] & ~ahead_q0) | pad[1];
+  const GT_WORD ahead_q1 = GT_V(gt_back)(q1, after[1]);
+  after[1] = q1;
+  const GT_WORD stay_q2 = s[c_tab_and_5_more_or_other_space];
+  GT_WORD q2 = s[c_rest_and_3_more] | pad[2];
+  q2 |= GT_V(gt_back)(q2, after[2]) & stay_q2; /* runs are short: two characters back without a branch */
+  q2 |= GT_V(gt_back)(q2, after[2]) & stay_q2;
+  for (GT_WORD more; GT_V(gt_any)(more = GT_V(gt_back)(q2, after[2]) & stay_q2 & ~q2);) q2 |= more;
+  const GT_WORD ahead_q2 = GT_V(gt_back)(q2, after[2]);
+  after[2] = q2;
+  const GT_WORD q3 = ~s[c_tab_and_5_more_and_4_more] | (s[c_tab_and_5_more_or_other_space] & ahead_q2) |
+      (s[c_u_3000] & ~ahead_q0) | pad[3];
+  const GT_WORD ahead_q3 = GT_V(gt_back)(q3, after[3]);
+  after[3] = q3;
+  const GT_WORD stay_q4 = s[c_u_3000];
+  GT_WORD q4 = s[c_punctuation_symbol_or_u_2018_and_9_more] | pad[4];
+  q4 |= GT_V(gt_back)(q4, after[4]) & stay_q4; /* runs are short: two characters back without a branch */
+  q4 |= GT_V(gt_back)(q4, after[4]) & stay_q4;
+  for (GT_WORD more; GT_V(gt_any)(more = GT_V(gt_back)(q4, after[4]) & stay_q4 & ~q4);) q4 |= more;
+  const GT_WORD ahead_q4 = GT_V(gt_back)(q4, after[4]);
+  after[4] = q4;
+  const GT_WORD q5 = s[c_punctuation_symbol_and_4_more] | (s[c_u_3000] & ahead_q4) | pad[5];
+  const GT_WORD ahead_q5 = GT_V(gt_back)(q5, after[5]);
+  after[5] = q5;
+  const GT_WORD q6 = s[c_letter] | pad[6];
+  const GT_WORD ahead_q6 = GT_V(gt_back)(q6, after[6]);
+  after[6] = q6;
+  const GT_WORD q7 = s[c_rest_and_4_more] | (s[c_tab_and_5_more_or_other_space] & ahead_q2) | pad[7];
+  const GT_WORD ahead_q7 = GT_V(gt_back)(q7, after[7]);
+  after[7] = q7;
+  s[joint_32] = ~s[c_tab_and_5_more] | ahead_q2;
+  s[joint_33] = ~s[c_tab_and_5_more_or_punctuation_symbol] | (s[c_tab_and_5_more] & ahead_q2);
+  s[joint_34] = ~s[c_tab_and_5_more_or_letter] | (s[c_tab_and_5_more] & ahead_q2);
+  s[joint_35] = ~s[c_tab_and_5_more_or_letter_2] | (s[c_tab_and_5_more] & ahead_q2);
+  s[joint_36] = ~s[c_rest_2_or_other_space] | (s[c_other_space] & ahead_q6);
+  s[joint_37] = ~s[c_letter_3_or_other_space] | (s[c_other_space] & ahead_q7);
+  s[joint_38] = ~s[c_other_space] | ahead_q7;
+  s[joint_39] = ~s[c_other_space_and_2_more] | (s[c_other_space] & ahead_q2);
+  s[joint_40] = ~s[c_other_space_or_u_3000] | (s[c_other_space] & ahead_q2) | (s[c_u_3000] & ahead_q4);
+  s[joint_41] = (s[c_tab_and_5_more_or_other_space] & ahead_q1) | s[c_newline] | (s[c_u_3000] & ahead_q0);
+  s[joint_42] = s[c_rest] | (s[c_tab_and_5_more] & ahead_q2);
+  s[joint_43] = s[c_tab_and_5_more] & ~ahead_q3;
+  s[joint_44] = s[c_rest_2] | (s[c_other_space] & ahead_q2);
+  s[joint_45] = s[c_other_space] & ~ahead_q3;
+  s[joint_46] = s[c_u_2018_and_9_more] | (s[c_u_3000] & ahead_q4);
+  s[joint_47] = s[c_u_3000] & ~ahead_q5;
 }
 
-/* Left streams of one block, and the characters before which a piece starts. */
-GT_INLINE uint64_t GT_ISA(gt_left_block)(const uint64_t *s, uint64_t continuation GT_UNUSED, uint64_t *carry GT_UNUSED,
-                                         const int wide GT_UNUSED) {
-  uint64_t p0 = ~s[0];
-  if (wide) GT_CARRY_ON(p0, continuation, carry[0]);
-  const uint64_t behind_p0 = GT_SHIFT_ON(p0, carry[0]);
-  carry[0] = p0 >> 63;
-  uint64_t p1 = s[1];
-  if (wide) GT_CARRY_ON(p1, continuation, carry[1]);
-  const uint64_t behind_p1 = GT_SHIFT_ON(p1, carry[1]);
-  carry[1] = p1 >> 63;
-  uint64_t p2 = s[2];
-  if (wide) GT_CARRY_ON(p2, continuation, carry[2]);
-  const uint64_t behind_p2 = GT_SHIFT_ON(p2, carry[2]);
-  carry[2] = p2 >> 63;
-  uint64_t p3 = ~s[3];
-  if (wide) GT_CARRY_ON(p3, continuation, carry[3]);
-  const uint64_t behind_p3 = GT_SHIFT_ON(p3, carry[3]);
-  carry[3] = p3 >> 63;
-  uint64_t p4 = s[4];
-  if (wide) GT_CARRY_ON(p4, continuation, carry[4]);
-  const uint64_t behind_p4 = GT_SHIFT_ON(p4, carry[4]);
-  carry[4] = p4 >> 63;
-  uint64_t p5 = s[5];
-  if (wide) GT_CARRY_ON(p5, continuation, carry[5]);
-  const uint64_t behind_p5 = GT_SHIFT_ON(p5, carry[5]);
-  carry[5] = p5 >> 63;
-  uint64_t p6 = s[6];
-  if (wide) GT_CARRY_ON(p6, continuation, carry[6]);
-  const uint64_t behind_p6 = GT_SHIFT_ON(p6, carry[6]);
-  carry[6] = p6 >> 63;
-  uint64_t p7 = ~s[7];
-  if (wide) GT_CARRY_ON(p7, continuation, carry[7]);
-  const uint64_t behind_p7 = GT_SHIFT_ON(p7, carry[7]);
-  carry[7] = p7 >> 63;
-  uint64_t p8 = s[8];
-  if (wide) GT_CARRY_ON(p8, continuation, carry[8]);
-  const uint64_t behind_p8 = GT_SHIFT_ON(p8, carry[8]);
-  carry[8] = p8 >> 63;
-  uint64_t p9 = s[9];
-  if (wide) GT_CARRY_ON(p9, continuation, carry[9]);
-  const uint64_t behind_p9 = GT_SHIFT_ON(p9, carry[9]);
-  carry[9] = p9 >> 63;
-  uint64_t p10 = s[10];
-  if (wide) GT_CARRY_ON(p10, continuation, carry[10]);
-  const uint64_t behind_p10 = GT_SHIFT_ON(p10, carry[10]);
-  carry[10] = p10 >> 63;
-  uint64_t p11 = s[11];
-  if (wide) GT_CARRY_ON(p11, continuation, carry[11]);
-  const uint64_t behind_p11 = GT_SHIFT_ON(p11, carry[11]);
-  carry[11] = p11 >> 63;
-  const uint64_t starts = s[12] | (s[13] & behind_p0) | (s[14] & behind_p1) | (s[15] & behind_p2) | (s[3] &
-      behind_p3) | (s[16] & behind_p4) | (s[17] & behind_p5) | (s[18] & behind_p6) | (s[7] & behind_p7) | (s[19] &
-      behind_p8) | (s[20] & behind_p9) | (s[21] & behind_p10) | (s[22] & behind_p11);
-  return wide ? starts & ~continuation : starts;
-}
-
-/* Piece starts of a chunk of n <= GT_CHUNK bytes at p, as `base` + offset, appended to `out` (room for n + 64).
- * `right` holds the right streams just after the chunk, `carry` the left ones just before it (updated).
- * Up to 64 bytes past the chunk are read. */
-GT_NOINLINE uint32_t *GT_ISA(gt_chunk_starts)(const uint8_t *p, unsigned n, uint64_t right, uint64_t *carry,
-                                              uint32_t base, uint32_t *out) {
-  uint64_t symbols[GT_CHUNK / 64][GT_SYMBOLS];
-  uint64_t continuations[GT_CHUNK / 64];
-  uint64_t right_carry[GT_RIGHT + 1];
-  uint64_t left_carry[GT_LEFT + 1];
-  const unsigned blocks = (n + 63) / 64;
-
-  for (unsigned i = 0; i < GT_RIGHT; i++) right_carry[i] = right >> i & 1;
-  for (unsigned b = blocks; b-- > 0;) {
-    const uint8_t *const block = p + 64 * b;
-    const unsigned here = n - 64 * b < 64 ? n - 64 * b : 64;
-    const uint64_t non_ascii = GT_ISA(gt_non_ascii)(block) & (~0ull >> (64 - here));
-    if (GT_LIKELY(non_ascii == 0)) {
-      const GT_ISA(gt_tags) t = GT_ISA(gt_load_ascii)(block, here);
-      continuations[b] = 0;
-      GT_ISA(gt_right_block)(&t, 0, here - 1, right_carry, symbols[b], 0);
-    } else {
-      uint8_t painted[80];
-      const uint64_t continuation = GT_ISA(gt_continuation)(block) & (~0ull >> (64 - here));
-      gt_paint_tags(block, non_ascii & ~continuation, continuation, painted);
-      const GT_ISA(gt_tags) t = GT_ISA(gt_load_painted)(block, painted + 8, here);
-      continuations[b] = continuation;
-      GT_ISA(gt_right_block)(&t, continuation, here - 1, right_carry, symbols[b], 1);
-    }
-  }
-
-  for (unsigned i = 0; i < GT_LEFT; i++) left_carry[i] = carry[i];
-  for (unsigned b = 0; b < blocks; b++) {
-    const uint64_t continuation = continuations[b];
-    uint64_t starts = GT_LIKELY(continuation == 0) ? GT_ISA(gt_left_block)(symbols[b], 0, left_carry, 0)
-                                                   : GT_ISA(gt_left_block)(symbols[b], continuation, left_carry, 1);
-    __builtin_prefetch(p + n + 64 * b); /* the next chunk is read backwards first, which no prefetcher expects */
-    if (GT_UNLIKELY(n - 64 * b < 64)) starts &= ~(~0ull << (n - 64 * b));
-    out = GT_ISA(gt_flatten)(starts, base + 64 * b, out);
-  }
-  for (unsigned i = 0; i < GT_LEFT; i++) carry[i] = left_carry[i];
-  return out;
+/* Left streams of one word, and the characters before which a piece starts (and those before which a kept one stops).
+ * before[i]: stream i in the word before. */
+GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *before GT_UNUSED, GT_WORD *stops GT_UNUSED) {
+  const GT_WORD p0 = ~s[c_rest_or_tab_and_5_more];
+  const GT_WORD behind_p0 = GT_V(gt_on)(p0, before[0]);
+  before[0] = p0;
+  const GT_WORD p1 = s[joint_32];
+  const GT_WORD behind_p1 = GT_V(gt_on)(p1, before[1]);
+  before[1] = p1;
+  const GT_WORD p2 = s[joint_33];
+  const GT_WORD behind_p2 = GT_V(gt_on)(p2, before[2]);
+  before[2] = p2;
+  const GT_WORD p3 = ~s[c_number];
+  const GT_WORD behind_p3 = GT_V(gt_on)(p3, before[3]);
+  before[3] = p3;
+  const GT_WORD p4 = s[joint_34];
+  const GT_WORD behind_p4 = GT_V(gt_on)(p4, before[4]);
+  before[4] = p4;
+  const GT_WORD p5 = s[joint_35];
+  const GT_WORD behind_p5 = GT_V(gt_on)(p5, before[5]);
+  before[5] = p5;
+  const GT_WORD p6 = s[joint_36];
+  const GT_WORD behind_p6 = GT_V(gt_on)(p6, before[6]);
+  before[6] = p6;
+  const GT_WORD p7 = ~s[c_number_2];
+  const GT_WORD behind_p7 = GT_V(gt_on)(p7, before[7]);
+  before[7] = p7;
+  const GT_WORD p8 = s[joint_37];
+  const GT_WORD behind_p8 = GT_V(gt_on)(p8, before[8]);
+  before[8] = p8;
+  const GT_WORD p9 = s[joint_38];
+  const GT_WORD behind_p9 = GT_V(gt_on)(p9, before[9]);
+  before[9] = p9;
+  const GT_WORD p10 = s[joint_39];
+  const GT_WORD behind_p10 = GT_V(gt_on)(p10, before[10]);
+  before[10] = p10;
+  const GT_WORD p11 = s[joint_40];
+  const GT_WORD behind_p11 = GT_V(gt_on)(p11, before[11]);
+  before[11] = p11;
+  const GT_WORD starts = s[joint_41] | (s[joint_42] & behind_p0) | (s[joint_43] & behind_p1) |
+      (s[c_punctuation_symbol] & behind_p2) | (s[c_number] & behind_p3) | (s[c_letter] & behind_p4) | (s[c_letter_2]
+      & behind_p5) | (s[joint_44] & behind_p6) | (s[c_number_2] & behind_p7) | (s[c_letter_3] & behind_p8) |
+      (s[joint_45] & behind_p9) | (s[joint_46] & behind_p10) | (s[joint_47] & behind_p11);
+  return starts;
 }

@@ -1,91 +1,55 @@
-/* Where pieces start. Included once for each ISA; GT_ISA(x) names the functions.
+/* Where pieces start: the bit program. Included for each ISA, once for words of one block of 64 characters and, where
+ * there are vectors, once for words of several blocks. GT_B(x) names the functions, GT_V(x) what they are made of:
  *
- * Bit i of a mask speaks of byte i of a 64-byte block; bytes of one character share its class. A chunk is passed over
- * twice. From its end to its start: `ahead_q` tells whether stream q holds at the next character, and the symbols join
- * that with the character's class. From start to end: `behind_p` tells whether stream p holds at the previous
- * character. One carry bit a stream links neighbouring blocks. `wide` is a constant in each of the two inlined copies:
- * without non-ASCII bytes the next character is the next byte.
- */
+ *   GT_WORD                a bit a character, in order
+ *   GT_V(gt_on)(x, b)      each bit moved on to the next character; the first bit is the last one of b
+ *   GT_V(gt_back)(x, a)    each bit moved back to the character before; the last bit is the first one of a
+ *   GT_V(gt_run_on)(i, s)  runs of s that are entered at i, from there to their end
+ *   GT_V(gt_any)(x)        whether a bit is set
+ *
+ * A chunk is passed over twice. From its end to its start: `ahead_q` tells whether stream q holds at the next
+ * character, and the symbols join that with the character's class. From start to end: `behind_p` tells whether stream p
+ * holds at the previous character. */
 
-/* Right streams of one block, and its symbols. `top` is the last position of the block that holds text. */
-GT_INLINE void GT_ISA(gt_right_block)(const GT_ISA(gt_tags) *t, uint64_t continuation GT_UNUSED, unsigned top GT_UNUSED,
-                                      uint64_t *carry GT_UNUSED, uint64_t *s, const int wide GT_UNUSED) {
+#ifndef GT_SYMBOLS_NAMED
+#define GT_SYMBOLS_NAMED
+enum { /* in `s`: the classes, then what joins a class with what comes after it */
+  c_none
+};
+#endif
+
+/* Right streams of one word, and the symbols that depend on them. s: classes, then symbols. after[i]: stream i in the
+ * next word. pad[i]: what stream i is just after the text, where the word goes on past it. */
+GT_INLINE void GT_B(gt_right_block)(GT_WORD *s GT_UNUSED, GT_WORD *after GT_UNUSED, const GT_WORD *pad GT_UNUSED) {
 }
 
-/* Left streams of one block, and the characters before which a piece starts. */
-GT_INLINE uint64_t GT_ISA(gt_left_block)(const uint64_t *s, uint64_t continuation GT_UNUSED, uint64_t *carry GT_UNUSED,
-                                         const int wide GT_UNUSED) {
-  uint64_t p0 = 0, p1 = 0, p2 = 0, p3 = 0, p4 = 0;
-  uint64_t behind_p0 = GT_SHIFT_ON(p0, carry[0]), behind_p1 = GT_SHIFT_ON(p1, carry[1]), behind_p2 = GT_SHIFT_ON(p2,
-      carry[2]), behind_p3 = GT_SHIFT_ON(p3, carry[3]), behind_p4 = GT_SHIFT_ON(p4, carry[4]);
-  for (uint64_t changed = 1; changed;) {
-    const uint64_t old0 = p0;
+/* Left streams of one word, and the characters before which a piece starts (and those before which a kept one stops).
+ * before[i]: stream i in the word before. */
+GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *before GT_UNUSED, GT_WORD *stops GT_UNUSED) {
+  GT_WORD p0, p1, p2, p3, p4;
+  GT_WORD behind_p0, behind_p1, behind_p2, behind_p3;
+  GT_WORD behind_p4 = GT_V(gt_on)(GT_NOWHERE, before[4]);
+  const GT_WORD again0 = ~GT_NOWHERE;
+  for (;;) {
     p0 = behind_p4;
-    if (wide) GT_CARRY_ON(p0, continuation, carry[0]);
-    behind_p0 = GT_SHIFT_ON(p0, carry[0]);
-    if (changed == 2 && p0 == old0) break; /* the rest follows from this one */
+    behind_p0 = GT_V(gt_on)(p0, before[0]);
     p1 = behind_p0;
-    if (wide) GT_CARRY_ON(p1, continuation, carry[1]);
-    behind_p1 = GT_SHIFT_ON(p1, carry[1]);
+    behind_p1 = GT_V(gt_on)(p1, before[1]);
     p2 = behind_p1;
-    if (wide) GT_CARRY_ON(p2, continuation, carry[2]);
-    behind_p2 = GT_SHIFT_ON(p2, carry[2]);
+    behind_p2 = GT_V(gt_on)(p2, before[2]);
     p3 = behind_p2;
-    if (wide) GT_CARRY_ON(p3, continuation, carry[3]);
-    behind_p3 = GT_SHIFT_ON(p3, carry[3]);
+    behind_p3 = GT_V(gt_on)(p3, before[3]);
     p4 = behind_p3;
-    if (wide) GT_CARRY_ON(p4, continuation, carry[4]);
-    behind_p4 = GT_SHIFT_ON(p4, carry[4]);
-    changed = 2;
+    const GT_WORD next4 = GT_V(gt_on)(p4, before[4]);
+    const GT_WORD changed = (behind_p4 ^ next4);
+    behind_p4 = next4;
+    if (!GT_V(gt_any)(again0) || !GT_V(gt_any)(changed)) break;
   }
-  carry[0] = p0 >> 63;
-  carry[1] = p1 >> 63;
-  carry[2] = p2 >> 63;
-  carry[3] = p3 >> 63;
-  carry[4] = p4 >> 63;
-  const uint64_t starts = behind_p0;
-  return wide ? starts & ~continuation : starts;
-}
-
-/* Piece starts of a chunk of n <= GT_CHUNK bytes at p, as `base` + offset, appended to `out` (room for n + 64).
- * `right` holds the right streams just after the chunk, `carry` the left ones just before it (updated).
- * Up to 64 bytes past the chunk are read. */
-GT_NOINLINE uint32_t *GT_ISA(gt_chunk_starts)(const uint8_t *p, unsigned n, uint64_t right, uint64_t *carry,
-                                              uint32_t base, uint32_t *out) {
-  uint64_t symbols[GT_CHUNK / 64][GT_SYMBOLS];
-  uint64_t continuations[GT_CHUNK / 64];
-  uint64_t right_carry[GT_RIGHT + 1];
-  uint64_t left_carry[GT_LEFT + 1];
-  const unsigned blocks = (n + 63) / 64;
-
-  for (unsigned i = 0; i < GT_RIGHT; i++) right_carry[i] = right >> i & 1;
-  for (unsigned b = blocks; b-- > 0;) {
-    const uint8_t *const block = p + 64 * b;
-    const unsigned here = n - 64 * b < 64 ? n - 64 * b : 64;
-    const uint64_t non_ascii = GT_ISA(gt_non_ascii)(block) & (~0ull >> (64 - here));
-    if (GT_LIKELY(non_ascii == 0)) {
-      const GT_ISA(gt_tags) t = GT_ISA(gt_load_ascii)(block, here);
-      continuations[b] = 0;
-      GT_ISA(gt_right_block)(&t, 0, here - 1, right_carry, symbols[b], 0);
-    } else {
-      uint8_t painted[80];
-      const uint64_t continuation = GT_ISA(gt_continuation)(block) & (~0ull >> (64 - here));
-      gt_paint_tags(block, non_ascii & ~continuation, continuation, painted);
-      const GT_ISA(gt_tags) t = GT_ISA(gt_load_painted)(block, painted + 8, here);
-      continuations[b] = continuation;
-      GT_ISA(gt_right_block)(&t, continuation, here - 1, right_carry, symbols[b], 1);
-    }
-  }
-
-  for (unsigned i = 0; i < GT_LEFT; i++) left_carry[i] = carry[i];
-  for (unsigned b = 0; b < blocks; b++) {
-    const uint64_t continuation = continuations[b];
-    uint64_t starts = GT_LIKELY(continuation == 0) ? GT_ISA(gt_left_block)(symbols[b], 0, left_carry, 0)
-                                                   : GT_ISA(gt_left_block)(symbols[b], continuation, left_carry, 1);
-    __builtin_prefetch(p + n + 64 * b); /* the next chunk is read backwards first, which no prefetcher expects */
-    if (GT_UNLIKELY(n - 64 * b < 64)) starts &= ~(~0ull << (n - 64 * b));
-    out = GT_ISA(gt_flatten)(starts, base + 64 * b, out);
-  }
-  for (unsigned i = 0; i < GT_LEFT; i++) carry[i] = left_carry[i];
-  return out;
+  before[0] = p0;
+  before[1] = p1;
+  before[2] = p2;
+  before[3] = p3;
+  before[4] = p4;
+  const GT_WORD starts = behind_p3;
+  return starts;
 }

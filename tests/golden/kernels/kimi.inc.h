@@ -1,366 +1,239 @@
-/* Where pieces start. Included once for each ISA; GT_ISA(x) names the functions.
+/* Where pieces start: the bit program. Included for each ISA, once for words of one block of 64 characters and, where
+ * there are vectors, once for words of several blocks. GT_B(x) names the functions, GT_V(x) what they are made of:
  *
- * Bit i of a mask speaks of byte i of a 64-byte block; bytes of one character share its class. A chunk is passed over
- * twice. From its end to its start: `ahead_q` tells whether stream q holds at the next character, and the symbols join
- * that with the character's class. From start to end: `behind_p` tells whether stream p holds at the previous
- * character. One carry bit a stream links neighbouring blocks. `wide` is a constant in each of the two inlined copies:
- * without non-ASCII bytes the next character is the next byte.
- */
+ *   GT_WORD                a bit a character, in order
+ *   GT_V(gt_on)(x, b)      each bit moved on to the next character; the first bit is the last one of b
+ *   GT_V(gt_back)(x, a)    each bit moved back to the character before; the last bit is the first one of a
+ *   GT_V(gt_run_on)(i, s)  runs of s that are entered at i, from there to their end
+ *   GT_V(gt_any)(x)        whether a bit is set
+ *
+ * A chunk is passed over twice. From its end to its start: `ahead_q` tells whether stream q holds at the next
+ * character, and the symbols join that with the character's class. From start to end: `behind_p` tells whether stream p
+ * holds at the previous character. */
 
-/* Right streams of one block, and its symbols. `top` is the last position of the block that holds text. */
-GT_INLINE void GT_ISA(gt_right_block)(const GT_ISA(gt_tags) *t, uint64_t continuation GT_UNUSED, unsigned top GT_UNUSED,
-                                      uint64_t *carry GT_UNUSED, uint64_t *s, const int wide GT_UNUSED) {
-  /* other_space newline space end */
-  const uint64_t c_other_space_and_3_more = GT_ISA(gt_class_mask)(t, 0);
-  /* letters_dmst letters_dmst_2 */
-  const uint64_t c_letters_dmst_or_letters_dmst_2 = GT_ISA(gt_class_mask)(t, 1);
-  /* upper_letter_l letter_l */
-  const uint64_t c_upper_letter_l_or_letter_l = GT_ISA(gt_class_mask)(t, 2);
-  /* letters_rv letters_rv_2 */
-  const uint64_t c_letters_rv_or_letters_rv_2 = GT_ISA(gt_class_mask)(t, 3);
-  /* other_space space end */
-  const uint64_t c_other_space_and_2_more = GT_ISA(gt_class_mask)(t, 4);
-  /* other_space space */
-  const uint64_t c_other_space_or_space = GT_ISA(gt_class_mask)(t, 5);
-  /* newline */
-  const uint64_t c_newline = GT_ISA(gt_class_mask)(t, 6);
-  /* lower letters_dmst_2 letter_e letter_l letters_rv_2 other_letter mark */
-  const uint64_t c_lower_and_6_more = GT_ISA(gt_class_mask)(t, 7);
-  /* upper letters_dmst upper_letter_e upper_letter_l letters_rv */
-  const uint64_t c_upper_and_4_more = GT_ISA(gt_class_mask)(t, 8);
-  /* upper_letter_e letter_e */
-  const uint64_t c_upper_letter_e_or_letter_e = GT_ISA(gt_class_mask)(t, 9);
-  /* rest space apostrophe mark han */
-  const uint64_t c_rest_and_4_more = GT_ISA(gt_class_mask)(t, 10);
-  /* space */
-  const uint64_t c_space = GT_ISA(gt_class_mask)(t, 11);
-  /* mark */
-  const uint64_t c_mark = GT_ISA(gt_class_mask)(t, 12);
-  /* han */
-  const uint64_t c_han = GT_ISA(gt_class_mask)(t, 13);
-  /* rest other_space newline space apostrophe mark han */
-  const uint64_t c_rest_and_6_more = GT_ISA(gt_class_mask)(t, 14);
-  /* other_space newline number other_letter_2 han_2 */
-  const uint64_t c_other_space_and_4_more = GT_ISA(gt_class_mask)(t, 15);
-  /* letters_dmst upper_letter_e letters_dmst_2 letter_e */
-  const uint64_t c_letters_dmst_and_3_more = GT_ISA(gt_class_mask)(t, 16);
-  /* number han_2 */
-  const uint64_t c_number_or_han_2 = GT_ISA(gt_class_mask)(t, 17);
-  /* number */
-  const uint64_t c_number = GT_ISA(gt_class_mask)(t, 18);
-  /* han_2 */
-  const uint64_t c_han_2 = GT_ISA(gt_class_mask)(t, 19);
-  /* newline number lower letters_dmst_2 letter_e other_letter mark han other_letter_2 han_2 */
-  const uint64_t c_newline_and_9_more = GT_ISA(gt_class_mask)(t, 20);
-  /* rest apostrophe */
-  const uint64_t c_rest_or_apostrophe = GT_ISA(gt_class_mask)(t, 21);
-  /* letters_dmst upper_letter_e */
-  const uint64_t c_letters_dmst_or_upper_letter_e = GT_ISA(gt_class_mask)(t, 22);
-  /* upper_letter_l */
-  const uint64_t c_upper_letter_l = GT_ISA(gt_class_mask)(t, 23);
-  /* letter_l letters_rv_2 */
-  const uint64_t c_letter_l_or_letters_rv_2 = GT_ISA(gt_class_mask)(t, 24);
-  /* newline number lower letters_dmst_2 letter_e han other_letter_2 han_2 */
-  const uint64_t c_newline_and_7_more = GT_ISA(gt_class_mask)(t, 25);
-  /* other_letter */
-  const uint64_t c_other_letter = GT_ISA(gt_class_mask)(t, 26);
-  /* newline number han other_letter_2 han_2 */
-  const uint64_t c_newline_and_4_more = GT_ISA(gt_class_mask)(t, 27);
-  /* newline number other_letter_2 han_2 */
-  const uint64_t c_newline_and_3_more = GT_ISA(gt_class_mask)(t, 28);
-  /* rest space apostrophe mark han other_letter_2 han_2 */
-  const uint64_t c_rest_and_6_more_x = GT_ISA(gt_class_mask)(t, 29);
-  /* han other_letter_2 han_2 */
-  const uint64_t c_han_and_2_more = GT_ISA(gt_class_mask)(t, 30);
-  /* number han other_letter_2 han_2 */
-  const uint64_t c_number_and_3_more = GT_ISA(gt_class_mask)(t, 31);
-  /* rest apostrophe mark han */
-  const uint64_t c_rest_and_3_more = GT_ISA(gt_class_mask)(t, 32);
-  /* rest han */
-  const uint64_t c_rest_or_han = GT_ISA(gt_class_mask)(t, 33);
-  /* apostrophe */
-  const uint64_t c_apostrophe = GT_ISA(gt_class_mask)(t, 34);
-  /* lower letters_rv_2 */
-  const uint64_t c_lower_or_letters_rv_2 = GT_ISA(gt_class_mask)(t, 35);
-  /* letters_rv */
-  const uint64_t c_letters_rv = GT_ISA(gt_class_mask)(t, 36);
-  /* letters_dmst_2 letter_e letter_l */
-  const uint64_t c_letters_dmst_2_and_2_more = GT_ISA(gt_class_mask)(t, 37);
-  /* other_letter mark */
-  const uint64_t c_other_letter_or_mark = GT_ISA(gt_class_mask)(t, 38);
-  /* rest apostrophe han */
-  const uint64_t c_rest_and_2_more = GT_ISA(gt_class_mask)(t, 39);
-  /* upper letters_rv lower letters_rv_2 other_letter */
-  const uint64_t c_upper_and_4_more_x = GT_ISA(gt_class_mask)(t, 40);
-  /* letters_dmst upper_letter_e upper_letter_l letters_dmst_2 letter_e letter_l */
-  const uint64_t c_letters_dmst_and_5_more = GT_ISA(gt_class_mask)(t, 41);
-  /* apostrophe upper_letter_l letters_rv letter_l letters_rv_2 */
-  const uint64_t c_apostrophe_and_4_more = GT_ISA(gt_class_mask)(t, 42);
-  /* upper_letter_l letters_rv letter_l letters_rv_2 */
-  const uint64_t c_upper_letter_l_and_3_more = GT_ISA(gt_class_mask)(t, 43);
-  /* rest */
-  const uint64_t c_rest = GT_ISA(gt_class_mask)(t, 44);
-  /* lower letters_dmst_2 letter_e letter_l letters_rv_2 other_letter */
-  const uint64_t c_lower_and_5_more = GT_ISA(gt_class_mask)(t, 45);
-  /* other_letter_2 */
-  const uint64_t c_other_letter_2 = GT_ISA(gt_class_mask)(t, 46);
-  uint64_t q0 = ~c_other_space_and_3_more;
-  if (wide) GT_CARRY_BACK(q0, continuation, carry[0], top);
-  const uint64_t ahead_q0 = GT_SHIFT_BACK(q0, carry[0], top);
-  carry[0] = q0 & 1;
-  uint64_t q1 = c_upper_letter_l_or_letter_l;
-  if (wide) GT_CARRY_BACK(q1, continuation, carry[1], top);
-  const uint64_t ahead_q1 = GT_SHIFT_BACK(q1, carry[1], top);
-  carry[1] = q1 & 1;
-  uint64_t q2 = c_upper_letter_e_or_letter_e;
-  if (wide) GT_CARRY_BACK(q2, continuation, carry[2], top);
-  const uint64_t ahead_q2 = GT_SHIFT_BACK(q2, carry[2], top);
-  carry[2] = q2 & 1;
-  uint64_t q3 = c_letters_dmst_or_letters_dmst_2 | (c_upper_letter_l_or_letter_l & ahead_q1) |
-      (c_letters_rv_or_letters_rv_2 & ahead_q2);
-  if (wide) GT_CARRY_BACK(q3, continuation, carry[3], top);
-  const uint64_t ahead_q3 = GT_SHIFT_BACK(q3, carry[3], top);
-  carry[3] = q3 & 1;
-  uint64_t q4 = c_newline, stay_q4 = c_other_space_or_space;
-  if (wide) q4 &= ~continuation, stay_q4 |= continuation;
-  q4 |= carry[4] << top & stay_q4;
-  for (uint64_t more = q4; more;) { /* one character back each time; runs are short */
-    more = q4 >> 1 & stay_q4 & ~q4;
-    q4 |= more;
-  }
-  const uint64_t ahead_q4 = GT_SHIFT_BACK(q4, carry[4], top);
-  carry[4] = q4 & 1;
-  uint64_t q5 = ~c_other_space_and_2_more | (c_other_space_or_space & ahead_q4);
-  if (wide) GT_CARRY_BACK(q5, continuation, carry[5], top);
-  const uint64_t ahead_q5 = GT_SHIFT_BACK(q5, carry[5], top);
-  carry[5] = q5 & 1;
-  uint64_t q6 = c_lower_and_6_more, stay_q6 = c_upper_and_4_more;
-  if (wide) q6 &= ~continuation, stay_q6 |= continuation;
-  q6 |= carry[6] << top & stay_q6;
-  for (uint64_t more = q6; more;) { /* one character back each time; runs are short */
-    more = q6 >> 1 & stay_q6 & ~q6;
-    q6 |= more;
-  }
-  const uint64_t ahead_q6 = GT_SHIFT_BACK(q6, carry[6], top);
-  carry[6] = q6 & 1;
-  s[0] = c_rest_and_4_more;
-  s[1] = c_space & ~ahead_q5;
-  s[2] = c_space & ahead_q4;
-  s[3] = c_mark;
-  s[4] = c_han;
-  s[5] = c_other_space_and_2_more;
-  s[6] = c_other_space_and_3_more;
-  s[7] = c_newline;
-  s[8] = c_rest_and_6_more;
-  s[9] = c_other_space_and_4_more;
-  s[10] = c_letters_dmst_and_3_more;
-  s[11] = c_upper_letter_l_or_letter_l;
-  s[12] = c_number_or_han_2;
-  s[13] = c_number;
-  s[14] = c_han_2;
-  s[15] = c_newline_and_9_more;
-  s[16] = c_rest_or_apostrophe;
-  s[17] = c_letters_dmst_or_upper_letter_e;
-  s[18] = c_upper_letter_l;
-  s[19] = c_letter_l_or_letters_rv_2;
-  s[20] = c_newline_and_7_more;
-  s[21] = c_other_letter;
-  s[22] = c_newline_and_4_more;
-  s[23] = c_newline_and_3_more;
-  s[24] = c_rest_and_6_more_x;
-  s[25] = c_han_and_2_more;
-  s[26] = c_number_and_3_more;
-  s[27] = c_rest_and_3_more;
-  s[28] = c_rest_or_han | (c_apostrophe & ~ahead_q3);
-  s[29] = c_apostrophe & ahead_q3;
-  s[30] = c_letters_rv_or_letters_rv_2;
-  s[31] = c_lower_or_letters_rv_2;
-  s[32] = c_letters_rv;
-  s[33] = c_letters_dmst_2_and_2_more;
-  s[34] = c_other_letter_or_mark;
-  s[35] = c_rest_and_2_more;
-  s[36] = c_upper_and_4_more_x;
-  s[37] = c_letters_dmst_and_5_more;
-  s[38] = ~c_apostrophe_and_4_more | (c_apostrophe & ~ahead_q3);
-  s[39] = c_upper_letter_l_and_3_more;
-  s[40] = c_other_space_or_space & ahead_q0;
-  s[41] = c_rest | (c_apostrophe & ~ahead_q3);
-  s[42] = c_other_space_or_space & ~ahead_q5;
-  s[43] = c_other_space_or_space & ahead_q4;
-  s[44] = c_upper_and_4_more & ~ahead_q6;
-  s[45] = c_upper_and_4_more & ahead_q6;
-  s[46] = c_lower_and_5_more;
-  s[47] = c_other_letter_2;
+#ifndef GT_SYMBOLS_NAMED
+#define GT_SYMBOLS_NAMED
+enum { /* in `s`: the classes, then what joins a class with what comes after it */
+  c_other_space_and_3_more = 0, /* other_space newline space end */
+  c_letters_dmst_or_letters_dmst_2 = 1, /* letters_dmst letters_dmst_2 */
+  c_upper_letter_l_or_letter_l = 2, /* upper_letter_l letter_l */
+  c_letters_rv_or_letters_rv_2 = 3, /* letters_rv letters_rv_2 */
+  c_other_space_and_2_more = 4, /* other_space space end */
+  c_other_space_or_space = 5, /* other_space space */
+  c_newline = 6, /* newline */
+  c_lower_and_6_more = 7, /* lower letters_dmst_2 letter_e letter_l letters_rv_2 other_letter mark */
+  c_upper_and_4_more = 8, /* upper letters_dmst upper_letter_e upper_letter_l letters_rv */
+  c_upper_letter_e_or_letter_e = 9, /* upper_letter_e letter_e */
+  c_rest_and_4_more = 10, /* rest space apostrophe mark han */
+  c_mark = 11, /* mark */
+  c_han = 12, /* han */
+  c_rest_and_6_more = 13, /* rest other_space newline space apostrophe mark han */
+  c_other_space_and_4_more = 14, /* other_space newline number other_letter_2 han_2 */
+  c_letters_dmst_and_3_more = 15, /* letters_dmst upper_letter_e letters_dmst_2 letter_e */
+  c_number_or_han_2 = 16, /* number han_2 */
+  c_number = 17, /* number */
+  c_han_2 = 18, /* han_2 */
+  c_newline_and_9_more = 19, /* newline number lower letters_dmst_2 letter_e other_letter mark han other_letter_2 han_2 */
+  c_rest_or_apostrophe = 20, /* rest apostrophe */
+  c_lower_and_5_more = 21, /* lower letters_dmst_2 letter_e letter_l letters_rv_2 other_letter */
+  c_newline_and_7_more = 22, /* newline number lower letters_dmst_2 letter_e han other_letter_2 han_2 */
+  c_letter_l_or_letters_rv_2 = 23, /* letter_l letters_rv_2 */
+  c_newline_and_4_more = 24, /* newline number han other_letter_2 han_2 */
+  c_newline_and_3_more = 25, /* newline number other_letter_2 han_2 */
+  c_rest_and_6_more_x = 26, /* rest space apostrophe mark han other_letter_2 han_2 */
+  c_han_and_2_more = 27, /* han other_letter_2 han_2 */
+  c_number_and_3_more = 28, /* number han other_letter_2 han_2 */
+  c_rest_and_3_more = 29, /* rest apostrophe mark han */
+  c_apostrophe = 30, /* apostrophe */
+  c_lower_or_letters_rv_2 = 31, /* lower letters_rv_2 */
+  c_letters_dmst_2_and_2_more = 32, /* letters_dmst_2 letter_e letter_l */
+  c_other_letter_or_mark = 33, /* other_letter mark */
+  c_rest_and_2_more = 34, /* rest apostrophe han */
+  c_upper_and_4_more_x = 35, /* upper letters_rv lower letters_rv_2 other_letter */
+  c_letters_dmst_and_5_more = 36, /* letters_dmst upper_letter_e upper_letter_l letters_dmst_2 letter_e letter_l */
+  c_apostrophe_and_4_more = 37, /* apostrophe upper_letter_l letters_rv letter_l letters_rv_2 */
+  c_rest = 38, /* rest */
+  c_other_letter_2 = 39, /* other_letter_2 */
+  joint_40 = 40,
+  joint_41 = 41,
+  joint_42 = 42,
+  joint_43 = 43,
+  joint_44 = 44,
+  joint_45 = 45,
+  joint_46 = 46,
+  joint_47 = 47,
+  joint_48 = 48,
+  joint_49 = 49,
+  joint_50 = 50,
+};
+#endif
+
+/* Right streams of one word, and the symbols that depend on them. s: classes, then symbols. after[i]: stream i in the
+ * next word. pad[i]: what stream i is just after the text, where the word goes on past it. */
+GT_INLINE void GT_B(gt_right_block)(GT_WORD *s GT_UNUSED, GT_WORD *after GT_UNUSED, const GT_WORD *pad GT_UNUSED) {
+  const GT_WORD q0 = ~s[c_other_space_and_3_more] | pad[0];
+  const GT_WORD ahead_q0 = GT_V(gt_back)(q0, after[0]);
+  after[0] = q0;
+  const GT_WORD q1 = s[c_upper_letter_e_or_letter_e] | pad[1];
+  const GT_WORD ahead_q1 = GT_V(gt_back)(q1, after[1]);
+  after[1] = q1;
+  const GT_WORD q2 = s[c_upper_letter_l_or_letter_l] | pad[2];
+  const GT_WORD ahead_q2 = GT_V(gt_back)(q2, after[2]);
+  after[2] = q2;
+  const GT_WORD q3 = s[c_letters_dmst_or_letters_dmst_2] | (s[c_upper_letter_l_or_letter_l] & ahead_q2) |
+      (s[c_letters_rv_or_letters_rv_2] & ahead_q1) | pad[3];
+  const GT_WORD ahead_q3 = GT_V(gt_back)(q3, after[3]);
+  after[3] = q3;
+  const GT_WORD stay_q4 = s[c_other_space_or_space];
+  GT_WORD q4 = s[c_newline] | pad[4];
+  q4 |= GT_V(gt_back)(q4, after[4]) & stay_q4; /* runs are short: two characters back without a branch */
+  q4 |= GT_V(gt_back)(q4, after[4]) & stay_q4;
+  for (GT_WORD more; GT_V(gt_any)(more = GT_V(gt_back)(q4, after[4]) & stay_q4 & ~q4);) q4 |= more;
+  const GT_WORD ahead_q4 = GT_V(gt_back)(q4, after[4]);
+  after[4] = q4;
+  const GT_WORD q5 = ~s[c_other_space_and_2_more] | (s[c_other_space_or_space] & ahead_q4) | pad[5];
+  const GT_WORD ahead_q5 = GT_V(gt_back)(q5, after[5]);
+  after[5] = q5;
+  const GT_WORD stay_q6 = s[c_upper_and_4_more];
+  GT_WORD q6 = s[c_lower_and_6_more] | pad[6];
+  q6 |= GT_V(gt_back)(q6, after[6]) & stay_q6; /* runs are short: two characters back without a branch */
+  q6 |= GT_V(gt_back)(q6, after[6]) & stay_q6;
+  for (GT_WORD more; GT_V(gt_any)(more = GT_V(gt_back)(q6, after[6]) & stay_q6 & ~q6);) q6 |= more;
+  const GT_WORD ahead_q6 = GT_V(gt_back)(q6, after[6]);
+  after[6] = q6;
+  s[joint_40] = s[c_other_space_or_space] & ~ahead_q5;
+  s[joint_41] = s[c_other_space_or_space] & ahead_q4;
+  s[joint_42] = ~s[c_apostrophe] | ~ahead_q3;
+  s[joint_43] = s[c_apostrophe] & ahead_q3;
+  s[joint_44] = s[c_letters_rv_or_letters_rv_2] & ahead_q1;
+  s[joint_45] = s[c_upper_letter_l_or_letter_l] & ahead_q2;
+  s[joint_46] = ~s[c_apostrophe_and_4_more] | (s[c_apostrophe] & ~ahead_q3);
+  s[joint_47] = s[c_other_space_or_space] & ahead_q0;
+  s[joint_48] = s[c_rest] | (s[c_apostrophe] & ~ahead_q3);
+  s[joint_49] = s[c_upper_and_4_more] & ~ahead_q6;
+  s[joint_50] = s[c_upper_and_4_more] & ahead_q6;
 }
 
-/* Left streams of one block, and the characters before which a piece starts. */
-GT_INLINE uint64_t GT_ISA(gt_left_block)(const uint64_t *s, uint64_t continuation GT_UNUSED, uint64_t *carry GT_UNUSED,
-                                         const int wide GT_UNUSED) {
-  uint64_t p0 = ~s[5];
-  if (wide) GT_CARRY_ON(p0, continuation, carry[0]);
-  const uint64_t behind_p0 = GT_SHIFT_ON(p0, carry[0]);
-  carry[0] = p0 >> 63;
-  uint64_t p1 = 0, p2 = 0, p3 = 0, p4 = 0, p5 = 0, p6 = 0, p7 = 0, p8 = 0, p9 = 0;
-  uint64_t behind_p1 = GT_SHIFT_ON(p1, carry[1]), behind_p2 = GT_SHIFT_ON(p2, carry[2]), behind_p3 = GT_SHIFT_ON(p3,
-      carry[3]), behind_p4 = GT_SHIFT_ON(p4, carry[4]), behind_p5 = GT_SHIFT_ON(p5, carry[5]), behind_p6 =
-      GT_SHIFT_ON(p6, carry[6]), behind_p7 = GT_SHIFT_ON(p7, carry[7]), behind_p8 = GT_SHIFT_ON(p8, carry[8]),
-      behind_p9 = GT_SHIFT_ON(p9, carry[9]);
-  for (uint64_t changed = 1; changed;) {
-    const uint64_t old1 = p1, old2 = p2, old3 = p3, old4 = p4, old5 = p5, old6 = p6, old7 = p7, old8 = p8, old9 = p9;
-    p1 = ~s[0] | (s[1] & ~behind_p0) | (s[2] & ~behind_p5) | (s[3] & behind_p3) | (s[4] & behind_p1);
-    if (wide) GT_CARRY_ON(p1, continuation, carry[1]);
-    behind_p1 = GT_SHIFT_ON(p1, carry[1]);
-    p2 = s[9] | (s[1] & ~behind_p0) | (s[2] & ~behind_p5) | (s[10] & behind_p6) | (s[11] & behind_p7) | (s[4] &
-        behind_p1);
-    if (wide) GT_CARRY_ON(p2, continuation, carry[2]);
-    behind_p2 = GT_SHIFT_ON(p2, carry[2]);
-    p3 = ~s[27] | (s[28] & behind_p1) | (s[29] & behind_p2) | (s[3] & behind_p3);
-    if (wide) GT_CARRY_ON(p3, continuation, carry[3]);
-    behind_p3 = GT_SHIFT_ON(p3, carry[3]);
-    p4 = s[16] | (s[7] & behind_p4) | (s[3] & ~behind_p3) | (s[4] & ~behind_p1);
-    if (wide) GT_CARRY_ON(p4, continuation, carry[4]);
-    behind_p4 = GT_SHIFT_ON(p4, carry[4]);
-    p5 = ~s[6] | (s[7] & behind_p4);
-    if (wide) GT_CARRY_ON(p5, continuation, carry[5]);
-    behind_p5 = GT_SHIFT_ON(p5, carry[5]);
-    p6 = (s[29] & behind_p8) | (s[30] & behind_p6);
-    if (wide) GT_CARRY_ON(p6, continuation, carry[6]);
-    behind_p6 = GT_SHIFT_ON(p6, carry[6]);
-    p7 = s[11] & behind_p6;
-    if (wide) GT_CARRY_ON(p7, continuation, carry[7]);
-    behind_p7 = GT_SHIFT_ON(p7, carry[7]);
-    p8 = s[36] | (s[37] & behind_p9) | (s[3] & behind_p3);
-    if (wide) GT_CARRY_ON(p8, continuation, carry[8]);
-    behind_p8 = GT_SHIFT_ON(p8, carry[8]);
-    p9 = s[38] | (s[29] & ~behind_p8) | (s[39] & ~behind_p6);
-    if (wide) GT_CARRY_ON(p9, continuation, carry[9]);
-    behind_p9 = GT_SHIFT_ON(p9, carry[9]);
-    changed = (p1 ^ old1) | (p2 ^ old2) | (p3 ^ old3) | (p4 ^ old4) | (p5 ^ old5) | (p6 ^ old6) | (p7 ^ old7) | (p8 ^ old8) | (p9 ^ old9);
+/* Left streams of one word, and the characters before which a piece starts (and those before which a kept one stops).
+ * before[i]: stream i in the word before. */
+GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *before GT_UNUSED, GT_WORD *stops GT_UNUSED) {
+  const GT_WORD p0 = ~s[c_other_space_and_2_more];
+  const GT_WORD behind_p0 = GT_V(gt_on)(p0, before[0]);
+  before[0] = p0;
+  GT_WORD p1, p2, p3, p4, p5, p6, p7, p8, p9;
+  GT_WORD behind_p1, behind_p2, behind_p4, behind_p5, behind_p6, behind_p8;
+  GT_WORD behind_p3 = GT_V(gt_on)(GT_NOWHERE, before[3]);
+  GT_WORD behind_p7 = GT_V(gt_on)(GT_NOWHERE, before[7]);
+  GT_WORD behind_p9 = GT_V(gt_on)(GT_NOWHERE, before[9]);
+  const GT_WORD again1 = s[c_mark] | s[c_han] | s[joint_43];
+  for (;;) {
+    const GT_WORD stay_p1 = s[c_newline];
+    p1 = s[c_rest_or_apostrophe] | (s[c_mark] & ~behind_p7) | (s[c_han] & ~behind_p3);
+    p1 |= GT_V(gt_run_on)(GT_V(gt_on)(p1, before[1]), stay_p1);
+    behind_p1 = GT_V(gt_on)(p1, before[1]);
+    p2 = ~s[c_other_space_and_3_more] | (s[c_newline] & behind_p1);
+    behind_p2 = GT_V(gt_on)(p2, before[2]);
+    const GT_WORD stay_p3 = s[c_han];
+    p3 = ~s[c_rest_and_4_more] | (s[joint_40] & ~behind_p0) | (s[joint_41] & ~behind_p2) | (s[c_mark] & behind_p7);
+    p3 |= GT_V(gt_run_on)(GT_V(gt_on)(p3, before[3]), stay_p3);
+    const GT_WORD stay_p4 = s[joint_44];
+    p4 = s[joint_43] & behind_p9;
+    p4 |= GT_V(gt_run_on)(GT_V(gt_on)(p4, before[4]), stay_p4);
+    behind_p4 = GT_V(gt_on)(p4, before[4]);
+    p5 = s[joint_45] & behind_p4;
+    behind_p5 = GT_V(gt_on)(p5, before[5]);
+    p6 = s[c_other_space_and_4_more] | (s[joint_40] & ~behind_p0) | (s[joint_41] & ~behind_p2) |
+        (s[c_letters_dmst_and_3_more] & behind_p4) | (~s[c_rest_and_4_more] & behind_p5) | (s[c_han] & behind_p3);
+    behind_p6 = GT_V(gt_on)(p6, before[6]);
+    const GT_WORD stay_p7 = s[c_mark];
+    p7 = ~s[c_rest_and_3_more] | (s[joint_42] & behind_p3) | (s[joint_43] & behind_p6);
+    p7 |= GT_V(gt_run_on)(GT_V(gt_on)(p7, before[7]), stay_p7);
+    p8 = s[joint_46] | (s[joint_43] & ~behind_p9) | (~s[c_rest_and_4_more] & ~behind_p4);
+    behind_p8 = GT_V(gt_on)(p8, before[8]);
+    p9 = s[c_upper_and_4_more_x] | (s[c_letters_dmst_and_5_more] & behind_p8) | (s[c_mark] & behind_p7);
+    const GT_WORD next3 = GT_V(gt_on)(p3, before[3]);
+    const GT_WORD next7 = GT_V(gt_on)(p7, before[7]);
+    const GT_WORD next9 = GT_V(gt_on)(p9, before[9]);
+    const GT_WORD changed = (behind_p3 ^ next3) | (behind_p7 ^ next7) | (behind_p9 ^ next9);
+    behind_p3 = next3;
+    behind_p7 = next7;
+    behind_p9 = next9;
+    if (!GT_V(gt_any)(again1) || !GT_V(gt_any)(changed)) break;
   }
-  carry[1] = p1 >> 63;
-  carry[2] = p2 >> 63;
-  carry[3] = p3 >> 63;
-  carry[4] = p4 >> 63;
-  carry[5] = p5 >> 63;
-  carry[6] = p6 >> 63;
-  carry[7] = p7 >> 63;
-  carry[8] = p8 >> 63;
-  carry[9] = p9 >> 63;
-  uint64_t p10 = ~s[8] | (s[3] & behind_p3) | (s[4] & behind_p1);
-  if (wide) GT_CARRY_ON(p10, continuation, carry[10]);
-  const uint64_t behind_p10 = GT_SHIFT_ON(p10, carry[10]);
-  carry[10] = p10 >> 63;
-  uint64_t p11 = 0, p12 = 0, p13 = 0;
-  uint64_t behind_p11 = GT_SHIFT_ON(p11, carry[11]), behind_p12 = GT_SHIFT_ON(p12, carry[12]), behind_p13 =
-      GT_SHIFT_ON(p13, carry[13]);
-  for (uint64_t changed = 1; changed;) {
-    const uint64_t old11 = p11, old12 = p12, old13 = p13;
-    p11 = ~s[12] | (s[13] & behind_p13) | (s[14] & behind_p12);
-    if (wide) GT_CARRY_ON(p11, continuation, carry[11]);
-    behind_p11 = GT_SHIFT_ON(p11, carry[11]);
-    p12 = ~s[13] | ~behind_p11;
-    if (wide) GT_CARRY_ON(p12, continuation, carry[12]);
-    behind_p12 = GT_SHIFT_ON(p12, carry[12]);
-    p13 = s[12] & ~behind_p12;
-    if (wide) GT_CARRY_ON(p13, continuation, carry[13]);
-    behind_p13 = GT_SHIFT_ON(p13, carry[13]);
-    changed = (p11 ^ old11) | (p12 ^ old12) | (p13 ^ old13);
+  before[1] = p1;
+  before[2] = p2;
+  before[3] = p3;
+  before[4] = p4;
+  before[5] = p5;
+  before[6] = p6;
+  before[7] = p7;
+  before[8] = p8;
+  before[9] = p9;
+  const GT_WORD p10 = ~s[c_rest_and_6_more] | (s[c_mark] & behind_p7) | (s[c_han] & behind_p3);
+  const GT_WORD behind_p10 = GT_V(gt_on)(p10, before[10]);
+  before[10] = p10;
+  GT_WORD p11, p12, p13;
+  GT_WORD behind_p11, behind_p12;
+  GT_WORD behind_p13 = GT_V(gt_on)(GT_NOWHERE, before[13]);
+  const GT_WORD again11 = s[c_number];
+  for (;;) {
+    p11 = ~s[c_number] | ~behind_p13;
+    behind_p11 = GT_V(gt_on)(p11, before[11]);
+    p12 = s[c_number_or_han_2] & ~behind_p11;
+    behind_p12 = GT_V(gt_on)(p12, before[12]);
+    p13 = ~s[c_number_or_han_2] | (s[c_number] & behind_p12) | (s[c_han_2] & behind_p11);
+    const GT_WORD next13 = GT_V(gt_on)(p13, before[13]);
+    const GT_WORD changed = (behind_p13 ^ next13);
+    behind_p13 = next13;
+    if (!GT_V(gt_any)(again11) || !GT_V(gt_any)(changed)) break;
   }
-  carry[11] = p11 >> 63;
-  carry[12] = p12 >> 63;
-  carry[13] = p13 >> 63;
-  uint64_t p14 = s[15] | (s[16] & ~behind_p1) | (s[17] & behind_p6) | (s[18] & behind_p7) | (s[19] & ~behind_p6);
-  if (wide) GT_CARRY_ON(p14, continuation, carry[14]);
-  const uint64_t behind_p14 = GT_SHIFT_ON(p14, carry[14]);
-  carry[14] = p14 >> 63;
-  uint64_t p15 = s[31] | (s[32] & behind_p6) | (s[33] & behind_p9), stay_p15 = s[34];
-  if (wide) p15 &= ~continuation, stay_p15 |= continuation;
-  { /* MatchStar: the addition runs through every stretch of `stay` that is entered */
-    const uint64_t in = GT_SHIFT_ON(p15, carry[15]);
-    p15 |= ((((in & stay_p15) + stay_p15) ^ stay_p15) | in) & stay_p15;
-  }
-  const uint64_t behind_p15 = GT_SHIFT_ON(p15, carry[15]);
-  carry[15] = p15 >> 63;
-  uint64_t p16 = s[31] | (s[35] & ~behind_p1) | (s[32] & behind_p6) | (s[33] & behind_p9) | (s[21] & behind_p15),
-      stay_p16 = s[3];
-  if (wide) p16 &= ~continuation, stay_p16 |= continuation;
-  { /* MatchStar: the addition runs through every stretch of `stay` that is entered */
-    const uint64_t in = GT_SHIFT_ON(p16, carry[16]);
-    p16 |= ((((in & stay_p16) + stay_p16) ^ stay_p16) | in) & stay_p16;
-  }
-  const uint64_t behind_p16 = GT_SHIFT_ON(p16, carry[16]);
-  carry[16] = p16 >> 63;
-  uint64_t p17 = s[20] | (s[16] & ~behind_p1) | (s[17] & behind_p6) | (s[18] & behind_p7) | (s[19] & ~behind_p6) |
-      (s[21] & behind_p15) | (s[3] & behind_p16);
-  if (wide) GT_CARRY_ON(p17, continuation, carry[17]);
-  const uint64_t behind_p17 = GT_SHIFT_ON(p17, carry[17]);
-  carry[17] = p17 >> 63;
-  uint64_t p18 = s[22] | (s[16] & ~behind_p1) | (s[10] & behind_p6) | (s[11] & behind_p7) | (s[3] & ~behind_p3);
-  if (wide) GT_CARRY_ON(p18, continuation, carry[18]);
-  const uint64_t behind_p18 = GT_SHIFT_ON(p18, carry[18]);
-  carry[18] = p18 >> 63;
-  uint64_t p19 = s[23] | (s[10] & behind_p6) | (s[11] & behind_p7) | (s[4] & behind_p1);
-  if (wide) GT_CARRY_ON(p19, continuation, carry[19]);
-  const uint64_t behind_p19 = GT_SHIFT_ON(p19, carry[19]);
-  carry[19] = p19 >> 63;
-  uint64_t p20 = ~s[24] | (s[1] & ~behind_p0) | (s[2] & ~behind_p5) | (s[3] & behind_p3) | (s[14] & ~behind_p11);
-  if (wide) GT_CARRY_ON(p20, continuation, carry[20]);
-  const uint64_t behind_p20 = GT_SHIFT_ON(p20, carry[20]);
-  carry[20] = p20 >> 63;
-  uint64_t p21 = ~s[25] | (s[4] & ~behind_p1) | (s[14] & ~behind_p11);
-  if (wide) GT_CARRY_ON(p21, continuation, carry[21]);
-  const uint64_t behind_p21 = GT_SHIFT_ON(p21, carry[21]);
-  carry[21] = p21 >> 63;
-  uint64_t p22 = ~s[26] | (s[12] & behind_p13) | (s[4] & ~behind_p1);
-  if (wide) GT_CARRY_ON(p22, continuation, carry[22]);
-  const uint64_t behind_p22 = GT_SHIFT_ON(p22, carry[22]);
-  carry[22] = p22 >> 63;
-  const uint64_t starts = s[40] | (s[41] & behind_p1) | (s[42] & behind_p0) | (s[43] & behind_p5) | (s[7] &
-      behind_p10) | (s[29] & behind_p2) | (s[13] & behind_p11) | (s[44] & behind_p14) | (s[45] & behind_p17) |
-      (s[46] & behind_p18) | (s[3] & behind_p19) | (s[4] & behind_p20) | (s[47] & behind_p21) | (s[14] &
-      behind_p22);
-  return wide ? starts & ~continuation : starts;
-}
-
-/* Piece starts of a chunk of n <= GT_CHUNK bytes at p, as `base` + offset, appended to `out` (room for n + 64).
- * `right` holds the right streams just after the chunk, `carry` the left ones just before it (updated).
- * Up to 64 bytes past the chunk are read. */
-GT_NOINLINE uint32_t *GT_ISA(gt_chunk_starts)(const uint8_t *p, unsigned n, uint64_t right, uint64_t *carry,
-                                              uint32_t base, uint32_t *out) {
-  uint64_t symbols[GT_CHUNK / 64][GT_SYMBOLS];
-  uint64_t continuations[GT_CHUNK / 64];
-  uint64_t right_carry[GT_RIGHT + 1];
-  uint64_t left_carry[GT_LEFT + 1];
-  const unsigned blocks = (n + 63) / 64;
-
-  for (unsigned i = 0; i < GT_RIGHT; i++) right_carry[i] = right >> i & 1;
-  for (unsigned b = blocks; b-- > 0;) {
-    const uint8_t *const block = p + 64 * b;
-    const unsigned here = n - 64 * b < 64 ? n - 64 * b : 64;
-    const uint64_t non_ascii = GT_ISA(gt_non_ascii)(block) & (~0ull >> (64 - here));
-    if (GT_LIKELY(non_ascii == 0)) {
-      const GT_ISA(gt_tags) t = GT_ISA(gt_load_ascii)(block, here);
-      continuations[b] = 0;
-      GT_ISA(gt_right_block)(&t, 0, here - 1, right_carry, symbols[b], 0);
-    } else {
-      uint8_t painted[80];
-      const uint64_t continuation = GT_ISA(gt_continuation)(block) & (~0ull >> (64 - here));
-      gt_paint_tags(block, non_ascii & ~continuation, continuation, painted);
-      const GT_ISA(gt_tags) t = GT_ISA(gt_load_painted)(block, painted + 8, here);
-      continuations[b] = continuation;
-      GT_ISA(gt_right_block)(&t, continuation, here - 1, right_carry, symbols[b], 1);
-    }
-  }
-
-  for (unsigned i = 0; i < GT_LEFT; i++) left_carry[i] = carry[i];
-  for (unsigned b = 0; b < blocks; b++) {
-    const uint64_t continuation = continuations[b];
-    uint64_t starts = GT_LIKELY(continuation == 0) ? GT_ISA(gt_left_block)(symbols[b], 0, left_carry, 0)
-                                                   : GT_ISA(gt_left_block)(symbols[b], continuation, left_carry, 1);
-    __builtin_prefetch(p + n + 64 * b); /* the next chunk is read backwards first, which no prefetcher expects */
-    if (GT_UNLIKELY(n - 64 * b < 64)) starts &= ~(~0ull << (n - 64 * b));
-    out = GT_ISA(gt_flatten)(starts, base + 64 * b, out);
-  }
-  for (unsigned i = 0; i < GT_LEFT; i++) carry[i] = left_carry[i];
-  return out;
+  before[11] = p11;
+  before[12] = p12;
+  before[13] = p13;
+  const GT_WORD p14 = s[c_newline_and_9_more] | (s[c_rest_or_apostrophe] & ~behind_p3) |
+      (s[c_letters_dmst_and_3_more] & behind_p4) | (~s[c_rest_and_4_more] & behind_p5) | (s[c_lower_and_5_more] &
+      ~behind_p4);
+  const GT_WORD behind_p14 = GT_V(gt_on)(p14, before[14]);
+  before[14] = p14;
+  const GT_WORD stay_p15 = s[c_other_letter_or_mark];
+  GT_WORD p15 = s[c_lower_or_letters_rv_2] | (s[joint_44] & behind_p4) | (s[c_letters_dmst_2_and_2_more] &
+      behind_p8);
+  p15 |= GT_V(gt_run_on)(GT_V(gt_on)(p15, before[15]), stay_p15);
+  const GT_WORD behind_p15 = GT_V(gt_on)(p15, before[15]);
+  before[15] = p15;
+  const GT_WORD stay_p16 = s[c_mark];
+  GT_WORD p16 = s[c_lower_or_letters_rv_2] | (s[c_rest_and_2_more] & ~behind_p3) | (s[joint_44] & behind_p4) |
+      (s[c_letters_dmst_2_and_2_more] & behind_p8) | (s[c_other_letter_or_mark] & behind_p15);
+  p16 |= GT_V(gt_run_on)(GT_V(gt_on)(p16, before[16]), stay_p16);
+  const GT_WORD behind_p16 = GT_V(gt_on)(p16, before[16]);
+  before[16] = p16;
+  const GT_WORD p17 = s[c_newline_and_7_more] | (s[c_rest_or_apostrophe] & ~behind_p3) |
+      (s[c_letters_dmst_and_3_more] & behind_p4) | (~s[c_rest_and_4_more] & behind_p5) |
+      (s[c_letter_l_or_letters_rv_2] & ~behind_p4) | (s[c_lower_and_5_more] & behind_p15) | (s[c_mark] &
+      behind_p16);
+  const GT_WORD behind_p17 = GT_V(gt_on)(p17, before[17]);
+  before[17] = p17;
+  const GT_WORD p18 = s[c_newline_and_4_more] | (s[c_rest_or_apostrophe] & ~behind_p3) |
+      (s[c_letters_dmst_and_3_more] & behind_p4) | (~s[c_rest_and_4_more] & behind_p5) | (s[c_mark] & ~behind_p7);
+  const GT_WORD behind_p18 = GT_V(gt_on)(p18, before[18]);
+  before[18] = p18;
+  const GT_WORD p19 = s[c_newline_and_3_more] | (s[c_letters_dmst_and_3_more] & behind_p4) | (~s[c_rest_and_4_more]
+      & behind_p5) | (s[c_han] & behind_p3);
+  const GT_WORD behind_p19 = GT_V(gt_on)(p19, before[19]);
+  before[19] = p19;
+  const GT_WORD p20 = ~s[c_rest_and_6_more_x] | (s[joint_40] & ~behind_p0) | (s[joint_41] & ~behind_p2) | (s[c_mark]
+      & behind_p7) | (s[c_han_2] & ~behind_p13);
+  const GT_WORD behind_p20 = GT_V(gt_on)(p20, before[20]);
+  before[20] = p20;
+  const GT_WORD p21 = ~s[c_han_and_2_more] | (s[c_han] & ~behind_p3) | (s[c_han_2] & ~behind_p13);
+  const GT_WORD behind_p21 = GT_V(gt_on)(p21, before[21]);
+  before[21] = p21;
+  const GT_WORD p22 = ~s[c_number_and_3_more] | (s[c_number_or_han_2] & behind_p12) | (s[c_han] & ~behind_p3);
+  const GT_WORD behind_p22 = GT_V(gt_on)(p22, before[22]);
+  before[22] = p22;
+  const GT_WORD starts = s[joint_47] | (s[joint_48] & behind_p3) | (s[joint_40] & behind_p0) | (s[joint_41] &
+      behind_p2) | (s[c_newline] & behind_p10) | (s[joint_43] & behind_p6) | (s[c_number] & behind_p13) |
+      (s[joint_49] & behind_p14) | (s[joint_50] & behind_p17) | (s[c_lower_and_5_more] & behind_p18) | (s[c_mark] &
+      behind_p19) | (s[c_han] & behind_p20) | (s[c_other_letter_2] & behind_p21) | (s[c_han_2] & behind_p22);
+  return starts;
 }

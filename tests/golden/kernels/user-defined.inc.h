@@ -1,178 +1,104 @@
-/* Where pieces start. Included once for each ISA; GT_ISA(x) names the functions.
+/* Where pieces start: the bit program. Included for each ISA, once for words of one block of 64 characters and, where
+ * there are vectors, once for words of several blocks. GT_B(x) names the functions, GT_V(x) what they are made of:
  *
- * Bit i of a mask speaks of byte i of a 64-byte block; bytes of one character share its class. A chunk is passed over
- * twice. From its end to its start: `ahead_q` tells whether stream q holds at the next character, and the symbols join
- * that with the character's class. From start to end: `behind_p` tells whether stream p holds at the previous
- * character. One carry bit a stream links neighbouring blocks. `wide` is a constant in each of the two inlined copies:
- * without non-ASCII bytes the next character is the next byte.
- */
+ *   GT_WORD                a bit a character, in order
+ *   GT_V(gt_on)(x, b)      each bit moved on to the next character; the first bit is the last one of b
+ *   GT_V(gt_back)(x, a)    each bit moved back to the character before; the last bit is the first one of a
+ *   GT_V(gt_run_on)(i, s)  runs of s that are entered at i, from there to their end
+ *   GT_V(gt_any)(x)        whether a bit is set
+ *
+ * A chunk is passed over twice. From its end to its start: `ahead_q` tells whether stream q holds at the next
+ * character, and the symbols join that with the character's class. From start to end: `behind_p` tells whether stream p
+ * holds at the previous character. */
 
-/* Right streams of one block, and its symbols. `top` is the last position of the block that holds text. */
-GT_INLINE void GT_ISA(gt_right_block)(const GT_ISA(gt_tags) *t, uint64_t continuation GT_UNUSED, unsigned top GT_UNUSED,
-                                      uint64_t *carry GT_UNUSED, uint64_t *s, const int wide GT_UNUSED) {
-  /* letter_s */
-  const uint64_t c_letter_s = GT_ISA(gt_class_mask)(t, 0);
-  /* letter_g */
-  const uint64_t c_letter_g = GT_ISA(gt_class_mask)(t, 1);
-  /* greater */
-  const uint64_t c_greater = GT_ISA(gt_class_mask)(t, 2);
-  /* letter_e */
-  const uint64_t c_letter_e = GT_ISA(gt_class_mask)(t, 3);
-  /* upper_letter_m */
-  const uint64_t c_upper_letter_m = GT_ISA(gt_class_mask)(t, 4);
-  /* letter_p */
-  const uint64_t c_letter_p = GT_ISA(gt_class_mask)(t, 5);
-  /* upper_letter_a */
-  const uint64_t c_upper_letter_a = GT_ISA(gt_class_mask)(t, 6);
-  /* upper_letter_s */
-  const uint64_t c_upper_letter_s = GT_ISA(gt_class_mask)(t, 7);
-  /* upper_letter_k */
-  const uint64_t c_upper_letter_k = GT_ISA(gt_class_mask)(t, 8);
-  /* right_bracket */
-  const uint64_t c_right_bracket = GT_ISA(gt_class_mask)(t, 9);
-  /* plus */
-  const uint64_t c_plus = GT_ISA(gt_class_mask)(t, 10);
-  /* greater right_bracket */
-  const uint64_t c_greater_or_right_bracket = GT_ISA(gt_class_mask)(t, 11);
-  /* upper_letter_k letter_p letter_s */
-  const uint64_t c_upper_letter_k_and_2_more = GT_ISA(gt_class_mask)(t, 12);
-  /* less */
-  const uint64_t c_less = GT_ISA(gt_class_mask)(t, 13);
-  /* upper_letter_s letter_e */
-  const uint64_t c_upper_letter_s_or_letter_e = GT_ISA(gt_class_mask)(t, 14);
-  /* upper_letter_a letter_s */
-  const uint64_t c_upper_letter_a_or_letter_s = GT_ISA(gt_class_mask)(t, 15);
-  /* left_bracket */
-  const uint64_t c_left_bracket = GT_ISA(gt_class_mask)(t, 16);
-  /* plus less left_bracket */
-  const uint64_t c_plus_and_2_more = GT_ISA(gt_class_mask)(t, 17);
-  uint64_t q0 = c_greater;
-  if (wide) GT_CARRY_BACK(q0, continuation, carry[0], top);
-  const uint64_t ahead_q0 = GT_SHIFT_BACK(q0, carry[0], top);
-  carry[0] = q0 & 1;
-  uint64_t q1 = c_letter_p & ahead_q0;
-  if (wide) GT_CARRY_BACK(q1, continuation, carry[1], top);
-  const uint64_t ahead_q1 = GT_SHIFT_BACK(q1, carry[1], top);
-  carry[1] = q1 & 1;
-  uint64_t q2 = c_greater | (c_letter_e & ahead_q1);
-  if (wide) GT_CARRY_BACK(q2, continuation, carry[2], top);
-  const uint64_t ahead_q2 = GT_SHIFT_BACK(q2, carry[2], top);
-  carry[2] = q2 & 1;
-  uint64_t q3 = c_letter_s & ahead_q2;
-  if (wide) GT_CARRY_BACK(q3, continuation, carry[3], top);
-  const uint64_t ahead_q3 = GT_SHIFT_BACK(q3, carry[3], top);
-  carry[3] = q3 & 1;
-  uint64_t q4 = c_right_bracket;
-  if (wide) GT_CARRY_BACK(q4, continuation, carry[4], top);
-  const uint64_t ahead_q4 = GT_SHIFT_BACK(q4, carry[4], top);
-  carry[4] = q4 & 1;
-  uint64_t q5 = c_upper_letter_k & ahead_q4;
-  if (wide) GT_CARRY_BACK(q5, continuation, carry[5], top);
-  const uint64_t ahead_q5 = GT_SHIFT_BACK(q5, carry[5], top);
-  carry[5] = q5 & 1;
-  uint64_t q6 = c_upper_letter_s & ahead_q5;
-  if (wide) GT_CARRY_BACK(q6, continuation, carry[6], top);
-  const uint64_t ahead_q6 = GT_SHIFT_BACK(q6, carry[6], top);
-  carry[6] = q6 & 1;
-  uint64_t q7 = c_upper_letter_a & ahead_q6;
-  if (wide) GT_CARRY_BACK(q7, continuation, carry[7], top);
-  const uint64_t ahead_q7 = GT_SHIFT_BACK(q7, carry[7], top);
-  carry[7] = q7 & 1;
-  uint64_t q8 = c_upper_letter_m & ahead_q7;
-  if (wide) GT_CARRY_BACK(q8, continuation, carry[8], top);
-  const uint64_t ahead_q8 = GT_SHIFT_BACK(q8, carry[8], top);
-  carry[8] = q8 & 1;
-  uint64_t q9 = c_letter_g & ahead_q8;
-  if (wide) GT_CARRY_BACK(q9, continuation, carry[9], top);
-  const uint64_t ahead_q9 = GT_SHIFT_BACK(q9, carry[9], top);
-  carry[9] = q9 & 1;
-  s[0] = c_plus;
-  s[1] = c_greater_or_right_bracket;
-  s[2] = c_upper_letter_k_and_2_more;
-  s[3] = c_less & ahead_q3;
-  s[4] = c_upper_letter_s_or_letter_e;
-  s[5] = c_upper_letter_a_or_letter_s;
-  s[6] = c_upper_letter_m;
-  s[7] = c_letter_g;
-  s[8] = c_left_bracket & ahead_q9;
-  s[9] = c_plus | (c_less & ahead_q3) | (c_left_bracket & ahead_q9);
-  s[10] = ~c_plus_and_2_more | (c_less & ~ahead_q3) | (c_left_bracket & ~ahead_q9);
+#ifndef GT_SYMBOLS_NAMED
+#define GT_SYMBOLS_NAMED
+enum { /* in `s`: the classes, then what joins a class with what comes after it */
+  c_letter_s = 0, /* letter_s */
+  c_letter_g = 1, /* letter_g */
+  c_greater = 2, /* greater */
+  c_letter_e = 3, /* letter_e */
+  c_upper_letter_m = 4, /* upper_letter_m */
+  c_letter_p = 5, /* letter_p */
+  c_upper_letter_a = 6, /* upper_letter_a */
+  c_upper_letter_s = 7, /* upper_letter_s */
+  c_upper_letter_k = 8, /* upper_letter_k */
+  c_right_bracket = 9, /* right_bracket */
+  c_plus = 10, /* plus */
+  c_greater_or_right_bracket = 11, /* greater right_bracket */
+  c_plus_and_2_more = 12, /* plus less left_bracket */
+  c_less = 13, /* less */
+  c_left_bracket = 14, /* left_bracket */
+  joint_16 = 16,
+  joint_17 = 17,
+  joint_18 = 18,
+  joint_19 = 19,
+};
+#endif
+
+/* Right streams of one word, and the symbols that depend on them. s: classes, then symbols. after[i]: stream i in the
+ * next word. pad[i]: what stream i is just after the text, where the word goes on past it. */
+GT_INLINE void GT_B(gt_right_block)(GT_WORD *s GT_UNUSED, GT_WORD *after GT_UNUSED, const GT_WORD *pad GT_UNUSED) {
+  const GT_WORD q0 = s[c_greater] | pad[0];
+  const GT_WORD ahead_q0 = GT_V(gt_back)(q0, after[0]);
+  after[0] = q0;
+  const GT_WORD q1 = (s[c_letter_p] & ahead_q0) | pad[1];
+  const GT_WORD ahead_q1 = GT_V(gt_back)(q1, after[1]);
+  after[1] = q1;
+  const GT_WORD q2 = s[c_greater] | (s[c_letter_e] & ahead_q1) | pad[2];
+  const GT_WORD ahead_q2 = GT_V(gt_back)(q2, after[2]);
+  after[2] = q2;
+  const GT_WORD q3 = (s[c_letter_s] & ahead_q2) | pad[3];
+  const GT_WORD ahead_q3 = GT_V(gt_back)(q3, after[3]);
+  after[3] = q3;
+  const GT_WORD q4 = s[c_right_bracket] | pad[4];
+  const GT_WORD ahead_q4 = GT_V(gt_back)(q4, after[4]);
+  after[4] = q4;
+  const GT_WORD q5 = (s[c_upper_letter_k] & ahead_q4) | pad[5];
+  const GT_WORD ahead_q5 = GT_V(gt_back)(q5, after[5]);
+  after[5] = q5;
+  const GT_WORD q6 = (s[c_upper_letter_s] & ahead_q5) | pad[6];
+  const GT_WORD ahead_q6 = GT_V(gt_back)(q6, after[6]);
+  after[6] = q6;
+  const GT_WORD q7 = (s[c_upper_letter_a] & ahead_q6) | pad[7];
+  const GT_WORD ahead_q7 = GT_V(gt_back)(q7, after[7]);
+  after[7] = q7;
+  const GT_WORD q8 = (s[c_upper_letter_m] & ahead_q7) | pad[8];
+  const GT_WORD ahead_q8 = GT_V(gt_back)(q8, after[8]);
+  after[8] = q8;
+  const GT_WORD q9 = (s[c_letter_g] & ahead_q8) | pad[9];
+  const GT_WORD ahead_q9 = GT_V(gt_back)(q9, after[9]);
+  after[9] = q9;
+  s[joint_16] = ~s[c_plus_and_2_more] | (s[c_less] & ~ahead_q3) | (s[c_left_bracket] & ~ahead_q9);
+  s[joint_17] = s[c_less] & ahead_q3;
+  s[joint_18] = s[c_left_bracket] & ahead_q9;
+  s[joint_19] = s[c_plus] | (s[c_less] & ahead_q3) | (s[c_left_bracket] & ahead_q9);
 }
 
-/* Left streams of one block, and the characters before which a piece starts. */
-GT_INLINE uint64_t GT_ISA(gt_left_block)(const uint64_t *s, uint64_t continuation GT_UNUSED, uint64_t *carry GT_UNUSED,
-                                         const int wide GT_UNUSED) {
-  uint64_t p0 = s[8];
-  if (wide) GT_CARRY_ON(p0, continuation, carry[0]);
-  const uint64_t behind_p0 = GT_SHIFT_ON(p0, carry[0]);
-  carry[0] = p0 >> 63;
-  uint64_t p1 = s[7] & behind_p0;
-  if (wide) GT_CARRY_ON(p1, continuation, carry[1]);
-  const uint64_t behind_p1 = GT_SHIFT_ON(p1, carry[1]);
-  carry[1] = p1 >> 63;
-  uint64_t p2 = s[3] | (s[6] & behind_p1);
-  if (wide) GT_CARRY_ON(p2, continuation, carry[2]);
-  const uint64_t behind_p2 = GT_SHIFT_ON(p2, carry[2]);
-  carry[2] = p2 >> 63;
-  uint64_t p3 = s[5] & behind_p2;
-  if (wide) GT_CARRY_ON(p3, continuation, carry[3]);
-  const uint64_t behind_p3 = GT_SHIFT_ON(p3, carry[3]);
-  carry[3] = p3 >> 63;
-  uint64_t p4 = s[3] | (s[4] & behind_p3);
-  if (wide) GT_CARRY_ON(p4, continuation, carry[4]);
-  const uint64_t behind_p4 = GT_SHIFT_ON(p4, carry[4]);
-  carry[4] = p4 >> 63;
-  uint64_t p5 = s[2] & behind_p4;
-  if (wide) GT_CARRY_ON(p5, continuation, carry[5]);
-  const uint64_t behind_p5 = GT_SHIFT_ON(p5, carry[5]);
-  carry[5] = p5 >> 63;
-  uint64_t p6 = s[0] | (s[1] & behind_p5);
-  if (wide) GT_CARRY_ON(p6, continuation, carry[6]);
-  const uint64_t behind_p6 = GT_SHIFT_ON(p6, carry[6]);
-  carry[6] = p6 >> 63;
-  const uint64_t starts = s[9] | (s[10] & behind_p6);
-  return wide ? starts & ~continuation : starts;
-}
-
-/* Piece starts of a chunk of n <= GT_CHUNK bytes at p, as `base` + offset, appended to `out` (room for n + 64).
- * `right` holds the right streams just after the chunk, `carry` the left ones just before it (updated).
- * Up to 64 bytes past the chunk are read. */
-GT_NOINLINE uint32_t *GT_ISA(gt_chunk_starts)(const uint8_t *p, unsigned n, uint64_t right, uint64_t *carry,
-                                              uint32_t base, uint32_t *out) {
-  uint64_t symbols[GT_CHUNK / 64][GT_SYMBOLS];
-  uint64_t continuations[GT_CHUNK / 64];
-  uint64_t right_carry[GT_RIGHT + 1];
-  uint64_t left_carry[GT_LEFT + 1];
-  const unsigned blocks = (n + 63) / 64;
-
-  for (unsigned i = 0; i < GT_RIGHT; i++) right_carry[i] = right >> i & 1;
-  for (unsigned b = blocks; b-- > 0;) {
-    const uint8_t *const block = p + 64 * b;
-    const unsigned here = n - 64 * b < 64 ? n - 64 * b : 64;
-    const uint64_t non_ascii = GT_ISA(gt_non_ascii)(block) & (~0ull >> (64 - here));
-    if (GT_LIKELY(non_ascii == 0)) {
-      const GT_ISA(gt_tags) t = GT_ISA(gt_load_ascii)(block, here);
-      continuations[b] = 0;
-      GT_ISA(gt_right_block)(&t, 0, here - 1, right_carry, symbols[b], 0);
-    } else {
-      uint8_t painted[80];
-      const uint64_t continuation = GT_ISA(gt_continuation)(block) & (~0ull >> (64 - here));
-      gt_paint_tags(block, non_ascii & ~continuation, continuation, painted);
-      const GT_ISA(gt_tags) t = GT_ISA(gt_load_painted)(block, painted + 8, here);
-      continuations[b] = continuation;
-      GT_ISA(gt_right_block)(&t, continuation, here - 1, right_carry, symbols[b], 1);
-    }
-  }
-
-  for (unsigned i = 0; i < GT_LEFT; i++) left_carry[i] = carry[i];
-  for (unsigned b = 0; b < blocks; b++) {
-    const uint64_t continuation = continuations[b];
-    uint64_t starts = GT_LIKELY(continuation == 0) ? GT_ISA(gt_left_block)(symbols[b], 0, left_carry, 0)
-                                                   : GT_ISA(gt_left_block)(symbols[b], continuation, left_carry, 1);
-    __builtin_prefetch(p + n + 64 * b); /* the next chunk is read backwards first, which no prefetcher expects */
-    if (GT_UNLIKELY(n - 64 * b < 64)) starts &= ~(~0ull << (n - 64 * b));
-    out = GT_ISA(gt_flatten)(starts, base + 64 * b, out);
-  }
-  for (unsigned i = 0; i < GT_LEFT; i++) carry[i] = left_carry[i];
-  return out;
+/* Left streams of one word, and the characters before which a piece starts (and those before which a kept one stops).
+ * before[i]: stream i in the word before. */
+GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *before GT_UNUSED, GT_WORD *stops GT_UNUSED) {
+  const GT_WORD p0 = s[joint_18];
+  const GT_WORD behind_p0 = GT_V(gt_on)(p0, before[0]);
+  before[0] = p0;
+  const GT_WORD p1 = s[joint_16] & behind_p0;
+  const GT_WORD behind_p1 = GT_V(gt_on)(p1, before[1]);
+  before[1] = p1;
+  const GT_WORD p2 = s[joint_17] | (s[joint_16] & behind_p1);
+  const GT_WORD behind_p2 = GT_V(gt_on)(p2, before[2]);
+  before[2] = p2;
+  const GT_WORD p3 = s[joint_16] & behind_p2;
+  const GT_WORD behind_p3 = GT_V(gt_on)(p3, before[3]);
+  before[3] = p3;
+  const GT_WORD p4 = s[joint_17] | (~s[c_greater_or_right_bracket] & behind_p3);
+  const GT_WORD behind_p4 = GT_V(gt_on)(p4, before[4]);
+  before[4] = p4;
+  const GT_WORD p5 = s[joint_16] & behind_p4;
+  const GT_WORD behind_p5 = GT_V(gt_on)(p5, before[5]);
+  before[5] = p5;
+  const GT_WORD p6 = s[c_plus] | (s[c_greater_or_right_bracket] & behind_p5);
+  const GT_WORD behind_p6 = GT_V(gt_on)(p6, before[6]);
+  before[6] = p6;
+  const GT_WORD starts = s[joint_19] | (s[joint_16] & behind_p6);
+  return starts;
 }
