@@ -6,6 +6,7 @@ For every right stream q the kernel holds `ahead_q`, its value at the next chara
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -38,15 +39,7 @@ def render_boundary(program: BitProgram) -> str:
         .get_template("boundary.inc.h.j2")
         .render(
             program=program,
-            classes=[
-                {"name": c.name, "comment": " ".join(program.tag_names[t] for t in sorted(c.tags))}
-                for c in program.classes
-            ],
-            joint=[
-                {"name": f"joint_{place}", "place": place}
-                for place, expr in zip(symbol_places(program), program.symbols, strict=True)
-                if not isinstance(expr, Class)
-            ],
+            name_lines=_name_lines(program),
             right_lines=_step_lines(program, program.right, _BACK, program.symbols),
             symbol_lines=[
                 line
@@ -57,6 +50,21 @@ def render_boundary(program: BitProgram) -> str:
             left_lines=_left_lines(program, program.left, program.starts, program.stops),
         )
     )
+
+
+def _name_lines(program: BitProgram) -> list[str]:
+    """Enumerators for the places of classes, with their tags, and of the other symbols."""
+    lines: list[str] = []
+    for number, c in enumerate(program.classes):
+        line, tags = f"  c_{c.name} = {number},", " ".join(program.tag_names[tag] for tag in sorted(c.tags))
+        if len(line) + len(tags) <= 110:
+            lines.append(f"{line} /* {tags} */")
+        else:
+            lines += [line, *textwrap.wrap(f"{tags} */", 110, initial_indent="    /* ", subsequent_indent="       ")]
+    for place, expr in zip(symbol_places(program), program.symbols, strict=True):
+        if not isinstance(expr, Class):
+            lines.append(f"  joint_{place} = {place},")
+    return lines or ["  c_none"]
 
 
 def _left_lines(program: BitProgram, left: tuple[Step, ...], starts: Expr, stops: Expr | None) -> list[str]:

@@ -33,7 +33,8 @@ enum { /* in `s`: the classes, then what joins a class with what comes after it 
   c_number_or_han_2 = 16, /* number han_2 */
   c_number = 17, /* number */
   c_han_2 = 18, /* han_2 */
-  c_newline_and_9_more = 19, /* newline number lower letters_dmst_2 letter_e other_letter mark han other_letter_2 han_2 */
+  c_newline_and_9_more = 19,
+    /* newline number lower letters_dmst_2 letter_e other_letter mark han other_letter_2 han_2 */
   c_rest_or_apostrophe = 20, /* rest apostrophe */
   c_lower_and_5_more = 21, /* lower letters_dmst_2 letter_e letter_l letters_rv_2 other_letter */
   c_newline_and_7_more = 22, /* newline number lower letters_dmst_2 letter_e han other_letter_2 han_2 */

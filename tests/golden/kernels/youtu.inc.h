@@ -14,11 +14,15 @@
 #ifndef GT_SYMBOLS_NAMED
 #define GT_SYMBOLS_NAMED
 enum { /* in `s`: the classes, then what joins a class with what comes after it */
-  c_other_space_and_12_more = 0, /* other_space newline space punctuation_symbol u_3005_and_8_more han u_302A_and_5_more u_3040_and_6_more other_letter_2 u_3099_u_309A other_letter_3 other_letter_4 end */
+  c_other_space_and_12_more = 0,
+    /* other_space newline space punctuation_symbol u_3005_and_8_more han u_302A_and_5_more u_3040_and_6_more
+       other_letter_2 u_3099_u_309A other_letter_3 other_letter_4 end */
   c_letters_dmst_or_letters_dmst_2 = 1, /* letters_dmst letters_dmst_2 */
   c_upper_letter_l_or_letter_l = 2, /* upper_letter_l letter_l */
   c_letters_rv_or_letters_rv_2 = 3, /* letters_rv letters_rv_2 */
-  c_other_space_and_11_more = 4, /* other_space space punctuation_symbol u_3005_and_8_more han u_302A_and_5_more u_3040_and_6_more other_letter_2 u_3099_u_309A other_letter_3 other_letter_4 end */
+  c_other_space_and_11_more = 4,
+    /* other_space space punctuation_symbol u_3005_and_8_more han u_302A_and_5_more u_3040_and_6_more
+       other_letter_2 u_3099_u_309A other_letter_3 other_letter_4 end */
   c_other_space_or_space = 5, /* other_space space */
   c_newline = 6, /* newline */
   c_lower_and_6_more = 7, /* lower letters_dmst_2 letter_e letter_l letters_rv_2 other_letter mark */
@@ -29,15 +33,23 @@ enum { /* in `s`: the classes, then what joins a class with what comes after it 
   c_mark = 12, /* mark */
   c_other_space_and_2_more = 13, /* other_space newline space */
   c_rest_and_6_more = 14, /* rest other_space newline space apostrophe slash mark */
-  c_other_space_and_11_more_x = 15, /* other_space newline number punctuation_symbol u_3005_and_8_more han u_302A_and_5_more u_3040_and_6_more other_letter_2 u_3099_u_309A other_letter_3 other_letter_4 */
+  c_other_space_and_11_more_x = 15,
+    /* other_space newline number punctuation_symbol u_3005_and_8_more han u_302A_and_5_more u_3040_and_6_more
+       other_letter_2 u_3099_u_309A other_letter_3 other_letter_4 */
   c_letters_dmst_and_3_more = 16, /* letters_dmst upper_letter_e letters_dmst_2 letter_e */
   c_rest_and_5_more = 17, /* rest newline space apostrophe slash mark */
-  c_rest_and_11_more = 18, /* rest other_space space apostrophe slash upper letters_dmst upper_letter_e upper_letter_l letters_rv letter_l letters_rv_2 */
+  c_rest_and_11_more = 18,
+    /* rest other_space space apostrophe slash upper letters_dmst upper_letter_e upper_letter_l letters_rv
+       letter_l letters_rv_2 */
   c_rest_or_apostrophe = 19, /* rest apostrophe */
   c_lower_and_5_more = 20, /* lower letters_dmst_2 letter_e letter_l letters_rv_2 other_letter */
-  c_newline_and_13_more = 21, /* newline number lower letters_dmst_2 letter_e punctuation_symbol u_3005_and_8_more han u_302A_and_5_more u_3040_and_6_more other_letter_2 u_3099_u_309A other_letter_3 other_letter_4 */
+  c_newline_and_13_more = 21,
+    /* newline number lower letters_dmst_2 letter_e punctuation_symbol u_3005_and_8_more han u_302A_and_5_more
+       u_3040_and_6_more other_letter_2 u_3099_u_309A other_letter_3 other_letter_4 */
   c_letter_l_or_letters_rv_2 = 22, /* letter_l letters_rv_2 */
-  c_newline_and_10_more = 23, /* newline number punctuation_symbol u_3005_and_8_more han u_302A_and_5_more u_3040_and_6_more other_letter_2 u_3099_u_309A other_letter_3 other_letter_4 */
+  c_newline_and_10_more = 23,
+    /* newline number punctuation_symbol u_3005_and_8_more han u_302A_and_5_more u_3040_and_6_more
+       other_letter_2 u_3099_u_309A other_letter_3 other_letter_4 */
   c_punctuation_symbol_or_u_302A_and_5_more = 24, /* punctuation_symbol u_302A_and_5_more */
   c_u_302A_and_5_more = 25, /* u_302A_and_5_more */
   c_punctuation_symbol_and_2_more = 26, /* punctuation_symbol u_3005_and_8_more u_302A_and_5_more */
