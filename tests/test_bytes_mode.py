@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ CHAINS: dict[str, Json] = {
     "ahead": sequence(split(r"\s+(?!\S)|\S+"), MAP, split(r"[^¼½]+(?=¼[^½]*½)|Ġ", "MergedWithPrevious")),
     "literal": sequence(GPT2, split("Ã¼", kind="String"), split("ä¸", "Contiguous")),
     "letters": sequence(MAP, split(r"\p{L}+| ?\p{Lu}|\d", invert=True)),
-    "end": sequence(split(" ", "MergedWithPrevious"), MAP, split(r"[\x{A1}-\x{FF}]$|^Ã", "Isolated")),
+    "end": sequence(split(" ", "MergedWithPrevious"), MAP, split(r"[\x{A1}-\x{FF}]$|Ã\z")),
 }
 """They remove nothing, so that the lengths of the reference's pieces say where they lie."""
 
@@ -130,13 +131,22 @@ def texts() -> list[str]:
     found += [some(rng.randrange(1, 40)) for _ in range(500)]
     sample = some(60)
     found += [filler * phase + sample for phase in range(64) for filler in ("a", "7", "ü", "中")]
-    found += [(char * 3000)[:size] for char in LETTERS for size in (63, 64, 65, 1365, 1366, 2048)]
-    for char in LETTERS:  # every byte of a character is once the first of a chunk, where that is between characters
+    found += [(char * 3000)[:size] for char in LETTERS for size in (63, 64, 65)]
+    found += [(char * 3000)[:size] for char in "ü中" for size in (1365, 1366, 2047, 2048, 2049)]
+    for char in (
+        "é",
+        "ü",
+        "½",
+        "中",
+        "㼲",
+        "😀",
+        "𲼲",
+    ):  # every byte of a character is once the first of a chunk, where that is between characters
         found += ["q" * (4096 - before) + char + some(6) for before in range(6)]
         found += ["7" * 4090 + char * before + "¼" * 2100 + some(6) for before in range(1, 4)]
-    found += [some(size) for size in (3000, 9000, 20_000)]
-    found.append("".join(chr(point) for point in range(0x20, 0x3000)))
-    found.append(" ".join(chr(rng.randrange(0x10000, 0x110000)) for _ in range(3000)))
+    found += [some(size) for size in (3000, 9000)]
+    found.append("".join(chr(point) for point in range(0x20, 0x1000)))
+    found.append(" ".join(chr(rng.randrange(0x10000, 0x110000)) for _ in range(800)))
     return found
 
 
@@ -155,7 +165,7 @@ def test_pieces_are_those_of_the_reference(name: str, toy_definition: Any, folde
         if len(text) < 500:
             assert regex.spans(text) == expected, text
             assert regex.split(text) == [data[start:stop] for start, stop in expected]
-    assert inside > 1000, "no character was cut in two"
+    assert inside > 500, "hardly any character was cut in two"
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -166,12 +176,17 @@ def test_ids_are_those_of_the_reference(name: str, toy_definition: Any, folder: 
     some = texts()
     expected = [encoding.ids for encoding in reference.encode_batch(some)]
     short = [i for i, text in enumerate(some) if len(text) < 100]
-    for i, ids in zip(short, regex.encode_batch([some[i] for i in short]), strict=True):
-        assert ids.tolist() == expected[i], some[i]
+    for i, ids in zip(short, lists(regex.encode_batch([some[i] for i in short])), strict=True):
+        assert ids == expected[i], some[i]
     for isa in module.isas:
         with module.isa(isa):
-            for text, ids, right in zip(some, module.module.encode_batch(some), expected, strict=True):
-                assert ids.tolist() == right, (isa, text)
+            for text, ids, right in zip(some, lists(module.module.encode_batch(some)), expected, strict=True):
+                assert ids == right, (isa, text)
+
+
+def lists(encoded: Any) -> list[list[int]]:
+    """The ids of each text."""
+    return [encoded.ids[a:b].tolist() for a, b in pairwise(encoded.offsets.tolist())]
 
 
 def gpt2_with_falcon() -> Json:
@@ -185,13 +200,13 @@ def falcon(shared: Any, pre_tokenizer: Json | None) -> Json:
     data = (shared.root / "models" / "falcon" / "tokenizer.json.xz").read_bytes()
     definition: Json = json.loads(lzma.decompress(data))
     vocab = definition["model"]["vocab"]
-    missing = [char for char in modules_alphabet() if char not in vocab]
+    missing = [char for char in byte_characters() if char not in vocab]
     assert len(missing) == 28
     vocab |= {char: max(vocab.values()) + 1 + i for i, char in enumerate(missing)}
     return definition if pre_tokenizer is None else definition | {"pre_tokenizer": pre_tokenizer}
 
 
-def modules_alphabet() -> Sequence[str]:
+def byte_characters() -> Sequence[str]:
     return tokenizers.pre_tokenizers.ByteLevel.alphabet()
 
 
@@ -200,7 +215,7 @@ def check_corpora(name: str, definition: Json, folder: Path) -> None:
     module = modules.build_toy(name, definition, folder)
     reference = modules.reference(name, folder / f"{name}.json")
     for corpus in modules.corpus_names():
-        whole, documents = modules.first_documents(modules.corpus(corpus, folder), 60_000)
+        _, documents = modules.first_documents(modules.corpus(corpus, folder), 60_000)
         ids, offsets = reference.flat(documents)
         for isa in module.isas:
             with module.isa(isa):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import lzma
 import random
 import struct
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +170,8 @@ def test_no_sanitizer_complains_about_hostile_texts(name: str, tmp_path: Path, t
     source = "gpt2"
     if name == "bytes":  # GPT-2's vocabulary; pieces begin and end inside characters
         source = str(tmp_path / "gpt2.json")
-        made = json.loads(lzma.decompress(resources.files(definition_package).joinpath("gpt2.tokenizer.json.xz").read_bytes()))
+        data = (files("gigatok_compile.definition") / "gpt2.tokenizer.json.xz").read_bytes()
+        made = json.loads(lzma.decompress(data))
         made["pre_tokenizer"] = load_grammar("falcon").pre_tokenizer
         Path(source).write_text(json.dumps(made), encoding="utf-8")
     elif name != "gpt2":
