@@ -140,6 +140,7 @@ def compile_definition(
                 definition,
                 tags if kernel is None else [kernel.alphabet],
                 finer=tags,
+                continuation=None if kernel is None else kernel.continuation,
                 budget_seconds=BUDGET_SECONDS if verify_seconds is None else verify_seconds,
             )
             write_package_files(package, compilation, checked)

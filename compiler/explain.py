@@ -48,6 +48,8 @@ def split_lines(split: SplitPlan, width: int | None = None) -> Iterator[str]:
             yield from _hanging("because ", kernel.reason, "  ")
         together = f"{len(kernel.steps)} steps together" if len(kernel.steps) > 1 else "the step"
         yield f"  {together}: {kernel.machine}"
+        if kernel.continuation is not None:
+            yield "  bytes     steps after ByteLevel see them: tags are those of bytes, and a piece may start inside a character"
         if kernel.bits is not None:
             yield f"  {kernel.bits.operations} operations for 64 characters, {len(kernel.bits.classes)} classes"
             yield "  hard      0 of all positions: the bit program decides every boundary"

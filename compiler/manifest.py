@@ -9,7 +9,12 @@ from dataclasses import asdict
 from typing import Any
 
 import gigatok_compile
-from gigatok_compile.ir.definition import ByteLevelStep, MetaspaceStep, PreTokenizerStep, TokenizerDefinition
+from gigatok_compile.ir.definition import (
+    ByteLevelStep,
+    MetaspaceStep,
+    PreTokenizerStep,
+    TokenizerDefinition,
+)
 from gigatok_compile.unicode.tables import UNICODE_VERSION, property_ranges
 from gigatok_runtime.manifest import FORMAT, AddedTokenEntry, Manifest
 
@@ -93,7 +98,10 @@ def manifest_text(manifest: Manifest) -> str:
 def _step_entry(step: PreTokenizerStep) -> dict[str, Any]:
     if isinstance(step, ByteLevelStep):
         return {"kind": "ByteLevel", "add_prefix_space": step.add_prefix_space, "where": step.where}
-    return {"kind": "Metaspace" if isinstance(step, MetaspaceStep) else "Split", **asdict(step)}
+    if isinstance(step, MetaspaceStep):
+        return {"kind": "Metaspace", **asdict(step)}
+    fields = asdict(step)
+    return {"kind": "ByteSplit" if fields.pop("on_bytes") else "Split", **fields}
 
 
 def _word_ranges(definition: TokenizerDefinition) -> list[list[int]]:

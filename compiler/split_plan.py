@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from gigatok_compile.automaton.determinise import boundary_automaton
 from gigatok_compile.bitstream.bimachine import build_bimachine
+from gigatok_compile.bitstream.byte_tags import continuation_names, joint_with_bytes, lift_to_bytes
 from gigatok_compile.bitstream.compose import compose
 from gigatok_compile.bitstream.frequency import tag_weight
 from gigatok_compile.bitstream.lower import lower_predicates
@@ -41,6 +42,8 @@ from gigatok_compile.pattern.partition import coarsest_partition, literal_progra
 
 WHOLE_TEXT = r"[\x{0}-\x{10FFFF}]+"
 """What cuts nothing: the pattern of a definition without a splitting step."""
+
+NO_STEP = SplitStep(WHOLE_TEXT, "oniguruma", "pre_tokenizer")
 
 MAX_STATES = 254
 """Left states from which equations are derived: beyond, they would be more than a kernel holds, and take minutes to find."""
@@ -73,7 +76,7 @@ def _splits(steps: Sequence[PreTokenizerStep]) -> bool:
 
 def plan_steps(steps: Sequence[SplitStep]) -> SplitPlan:
     """Every step by itself, then all of them as one; without a step nothing is cut."""
-    tiers = tuple(_plan_step(step) for step in steps or [SplitStep(WHOLE_TEXT, "oniguruma", "pre_tokenizer")])
+    tiers = tuple(_plan_step(step) for step in steps or [NO_STEP])
     kernels = []
     for tier in tiers:
         if tier.kernel is None:
@@ -98,7 +101,7 @@ def compile_split(step: SplitStep) -> StepKernel:
         else literal_program(step.pattern)
     )
     look, automaton = boundary_automaton(tags)
-    machine, alphabet = _reduced(
+    machine, alphabet, _ = _reduced(
         build_bimachine(automaton, look, step.behavior, step.invert), [CodeSet.of(tag.ranges) for tag in tags.tags]
     )
     bits, reason = compile_bits(machine, alphabet, step.pattern)
@@ -106,22 +109,36 @@ def compile_split(step: SplitStep) -> StepKernel:
 
 
 def compose_steps(steps: Sequence[StepKernel]) -> SplitKernel:
-    """One machine for `steps` in order.
+    """One machine for `steps` in order; those on bytes come last.
 
     Raises:
         CompileError: together they have too many states, or more than the walk's tables hold.
     """
-    first = steps[0]
-    if len(steps) == 1:
+    on_text = [step for step in steps if not step.step.on_bytes]
+    on_bytes = steps[len(on_text) :]
+    first = on_text[0] if on_text else compile_split(NO_STEP)
+    if len(steps) == 1 and not on_bytes:
         check_walk_limits(first.machine)
         return SplitKernel((first,), first.alphabet, first.machine, first.bits, first.reason)
     machine, alphabet = first.machine, first.alphabet
-    for step in steps[1:]:
+    for step in on_text[1:]:
         pairs, sets = _joint(alphabet, step.alphabet)
-        machine, alphabet = _reduced(compose(machine, step.machine, pairs), sets)
+        machine, alphabet, _ = _reduced(compose(machine, step.machine, pairs), sets)
+    continuation: tuple[int, ...] | None = None
+    if on_bytes:
+        continuation = (machine.tag_count,) * 64
+        machine, alphabet = lift_to_bytes(machine), (*alphabet, Tag(machine.tag_count, "inside", ()))
+    for step in on_bytes:
+        assert continuation is not None
+        pairs, sets, places = joint_with_bytes([CodeSet(tag.ranges) for tag in alphabet], continuation, step.alphabet)
+        machine, alphabet, tag_of = _reduced(compose(machine, step.machine, pairs), sets)
+        continuation = tuple(tag_of[place] for place in places)
+    if continuation is not None:
+        names = continuation_names(continuation)
+        alphabet = tuple(tag if tag.ranges else replace(tag, name=names[tag.index]) for tag in alphabet)
     check_walk_limits(machine)
     bits, reason = compile_bits(machine, alphabet, "  then  ".join(step.step.pattern for step in steps))
-    return SplitKernel(tuple(steps), alphabet, machine, bits, reason)
+    return SplitKernel(tuple(steps), alphabet, machine, bits, reason, continuation)
 
 
 def compile_bits(machine: Bimachine, alphabet: Sequence[Tag], pattern: str) -> tuple[BitProgram | None, str]:
@@ -145,15 +162,16 @@ def compile_bits(machine: Bimachine, alphabet: Sequence[Tag], pattern: str) -> t
     return bits, ""
 
 
-def _reduced(machine: Bimachine, sets: Sequence[CodeSet]) -> tuple[Bimachine, tuple[Tag, ...]]:
-    """The reduced machine and the code points of its tags, named from these alone: how patterns are spelt does not show."""
+def _reduced(machine: Bimachine, sets: Sequence[CodeSet]) -> tuple[Bimachine, tuple[Tag, ...], tuple[int, ...]]:
+    """The reduced machine, the code points of its tags, and its tag for each old one. Tags are named from their code points
+    alone: how patterns are spelt does not show."""
     machine, tag_of = reduce_bimachine(machine)
     merged = [
         CodeSet.of(r for old, new in enumerate(tag_of) if new == tag for r in sets[old].ranges)
         for tag in range(machine.tag_count)
     ]
     names = tag_names(merged)
-    return machine, tuple(Tag(i, names[i], code_set.ranges) for i, code_set in enumerate(merged))
+    return machine, tuple(Tag(i, names[i], code_set.ranges) for i, code_set in enumerate(merged)), tag_of
 
 
 def _joint(first: Sequence[Tag], second: Sequence[Tag]) -> tuple[list[tuple[int, int]], list[CodeSet]]:

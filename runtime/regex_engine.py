@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from gigatok_runtime.added_tokens import AddedTokenMatcher
 from gigatok_runtime.bpe import BytePairEncoder
+from gigatok_runtime.byte_level import bytes_to_alphabet
 from gigatok_runtime.definition_data import DefinitionData
 from gigatok_runtime.encoded import Encoded
 from gigatok_runtime.errors import InvalidUtf8Error, SpecialTokenError
@@ -23,6 +24,7 @@ from gigatok_runtime.splitting import Splitter
 from gigatok_runtime.texts import Buffer, Errors, Ids, Text, as_bytes, as_ids, as_str, check_errors, check_threads
 
 PieceStep = Callable[[str], list[str]]
+Spans = list[tuple[int, int]]
 
 
 class RegexEngine:
@@ -39,7 +41,7 @@ class RegexEngine:
         self.data = data
         self.join_surrogates = manifest["source_format"] == "tiktoken"
         self.normalizers = [_normalizer(step["kind"], data) for step in manifest["normalizer"]]
-        self.steps = _piece_steps(manifest, data)
+        self.steps, self.byte_steps = _piece_steps(manifest, data)
         self.bpe = BytePairEncoder(data.tokens, data.merges, data.ranks, data.byte_ids, manifest["ignore_merges"])
         self.raw_matcher = self._matcher(normalized=False)
         self.normalized_matcher = self._matcher(normalized=True)
@@ -63,15 +65,28 @@ class RegexEngine:
             text = normalizer(text)
         return text
 
-    def split(self, text: str) -> list[str]:
-        """The pre-tokens of a normalized text without added tokens."""
+    def split(self, text: str) -> list[bytes]:
+        """The pre-tokens of a normalized text without added tokens. Not all are UTF-8 where a step cuts bytes."""
         pieces = [text] if text else []
         for step in self.steps:
             pieces = [part for piece in pieces for part in step(piece)]
-        return pieces
+        found = [piece.encode() for piece in pieces]
+        for splitter in self.byte_steps:
+            found = [piece[start:stop] for piece in found for start, stop in splitter.spans(bytes_to_alphabet(piece))]
+        return found
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
+    def spans(self, text: str) -> Spans:
         """Byte offsets at which the pre-tokens of `text` start and stop, no normalizer run and no prefix put on (gt_boundaries)."""
+        spans = self._byte_offsets(text)
+        if not self.byte_steps:
+            return spans
+        mapped = bytes_to_alphabet(text.encode())
+        for splitter in self.byte_steps:
+            spans = [(lo + a, lo + b) for lo, hi in spans for a, b in splitter.spans(mapped[lo:hi])]
+        return spans
+
+    def _byte_offsets(self, text: str) -> Spans:
+        """The same before the steps that cut bytes."""
         spans = [(0, len(text))] if text else []
         for step in self.steps:
             if isinstance(step, _Split):
@@ -83,7 +98,7 @@ class RegexEngine:
 
     def _plain_ids(self, text: str) -> Iterator[int]:
         for piece in self.split(text):
-            yield from self.bpe.encode(piece.encode())
+            yield from self.bpe.encode(piece)
 
     def _ids(self, text: str, modes: bytes, index: int | None) -> list[int]:
         """Ids of a text without the post-processor's."""
@@ -208,19 +223,23 @@ def _prefix_space(piece: str) -> list[str]:
     return [piece if piece.startswith(" ") else " " + piece]
 
 
-def _piece_steps(manifest: Manifest, data: DefinitionData) -> list[PieceStep]:
+def _piece_steps(manifest: Manifest, data: DefinitionData) -> tuple[list[PieceStep], list[Splitter]]:
+    """Steps on text, and after them those on characters that stand for bytes."""
     patterns = iter(data.patterns)
     steps: list[PieceStep] = []
+    byte_steps: list[Splitter] = []
     for step in manifest["pre_tokenizer"]:
         match step["kind"]:
             case "Split":
                 steps.append(_Split(Splitter(next(patterns), step["behavior"], step["invert"])))
+            case "ByteSplit":
+                byte_steps.append(Splitter(next(patterns), step["behavior"], step["invert"]))
             case "ByteLevel":
                 if step["add_prefix_space"]:
                     steps.append(_prefix_space)
             case kind:
                 raise ValueError(f"pre-tokenizer step {kind!r} is unknown to this gigatok_runtime")
-    return steps
+    return steps, byte_steps
 
 
 def _normalizer(kind: str, data: DefinitionData) -> Callable[[str], str]:

@@ -1,4 +1,7 @@
-/* What the boundary kernels of all ISAs share: tags of characters, and the state at a chunk's end. */
+/* What the boundary kernels of all ISAs share: tags of characters, and the state at a chunk's end.
+ *
+ * Where steps see bytes (GT_BYTES, compiler/bitstream/byte_tags.py), every byte is a character here: the first one of a
+ * UTF-8 sequence has the tag of the code point, each other one its own. */
 
 /* 0..63, for positions of set bits. */
 static const uint8_t gt_iota[64] __attribute__((aligned(64), unused)) = {
@@ -46,11 +49,28 @@ GT_INLINE uint8_t gt_wide_tag(const uint8_t *p) {
 /* Tag of any character, which may be the last before `end`. */
 GT_INLINE uint8_t gt_tag_before(const uint8_t *p, const uint8_t *end) {
   if (*p < 0x80) return gt_ascii_tags[*p];
+#if GT_BYTES
+  if (*p < 0xC0) return gt_continuation_tags[*p & 0x3F];
+#endif
   if (end - p >= 4) return gt_wide_tag(p);
   uint8_t copy[4] = {0, 0, 0, 0};
   memcpy(copy, p, (size_t)(end - p));
   return gt_wide_tag(copy);
 }
+
+/* Whether the byte at p belongs to the character before it; the bytes of the one that begins at p. */
+GT_INLINE int gt_is_inside(const uint8_t *p) { return !GT_BYTES && (*p & 0xC0) == 0x80; }
+GT_INLINE unsigned gt_tagged_length(const uint8_t *p) { return GT_BYTES ? 1 : gt_sequence_length(*p); }
+
+#if GT_BYTES
+/* Tags of the bytes at `wide`, which are not ASCII, into those of a block. */
+GT_INLINE void gt_tag_wide_bytes(const uint8_t *block, uint64_t wide, uint8_t *tags) {
+  for (; wide; wide &= wide - 1) {
+    const unsigned at = (unsigned)__builtin_ctzll(wide);
+    tags[at] = block[at] < 0xC0 ? gt_continuation_tags[block[at] & 0x3F] : gt_wide_tag(block + at);
+  }
+}
+#endif
 
 /* The right state at a chunk's end inside a text.
  *
@@ -84,7 +104,7 @@ GT_NOINLINE void gt_note_right_states(const uint8_t *p, const uint8_t *far, cons
   for (size_t i = memo->count; i-- > 0;) {
     gt_right_note *const note = &memo->notes[i];
     while (q > note->at) {
-      do q--; while ((*q & 0xC0) == 0x80);
+      do q--; while (gt_is_inside(q));
       const gt_right *const row = gt_right_table + (size_t)gt_tag_before(q, end) * GT_RIGHT_STATES;
       if (alike) {
         states[0] = row[states[0]];
@@ -111,7 +131,7 @@ static unsigned gt_right_state(const uint8_t *p, const uint8_t *end, gt_right_me
   int last_tag = -1;
   for (unsigned same = GT_RIGHT_STATES == 1; q < end && !same;) {
     const int tag = gt_tag_before(q, end);
-    q += gt_sequence_length(*q);
+    q += gt_tagged_length(q);
     if (tag == last_tag) continue;
     gt_right next[GT_RIGHT_STATES];
     unsigned unchanged = 1;

@@ -45,9 +45,12 @@ GT_INLINE unsigned gt_classify_avx2(const uint8_t *p, unsigned n, uint8_t *tags,
     const __m256i low = _mm256_loadu_si256((const __m256i *)block), high = _mm256_loadu_si256((const __m256i *)(block + 32));
     const __m256i low_tags = gt_ascii_look_up_avx2(low), high_tags = gt_ascii_look_up_avx2(high);
     const uint64_t non_ascii = gt_sign_bits_avx2(low, high) & inside;
-    if (GT_LIKELY(non_ascii == 0)) {
+    if (GT_BYTES || GT_LIKELY(non_ascii == 0)) {
       _mm256_storeu_si256((__m256i *)out, low_tags);
       _mm256_storeu_si256((__m256i *)(out + 32), high_tags);
+#if GT_BYTES
+      gt_tag_wide_bytes(block, non_ascii, out);
+#endif
       leads[b] = inside;
       out += here;
     } else {

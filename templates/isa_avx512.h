@@ -122,10 +122,17 @@ GT_INLINE unsigned gt_classify_avx512(const uint8_t *p, unsigned n, uint8_t *tag
         rows_ready = 1;
       }
       const uint64_t here_leads = _mm512_cmpge_epi8_mask(bytes, _mm512_set1_epi8(-64)) & inside; /* 10xxxxxx is below, signed */
-      const __m512i all = gt_wide_tags_avx512(block, bytes, ascii, non_ascii & here_leads, rows);
+      __m512i all = gt_wide_tags_avx512(block, bytes, ascii, non_ascii & here_leads, rows);
+#if GT_BYTES
+      all = _mm512_mask_permutexvar_epi8(all, non_ascii & ~here_leads, bytes, _mm512_load_si512(gt_continuation_tags));
+      leads[b] = inside;
+      _mm512_storeu_si512(out, all);
+      out += here;
+#else
       leads[b] = here_leads;
       _mm512_storeu_si512(out, _mm512_maskz_compress_epi8(here_leads, all));
       out += __builtin_popcountll(here_leads);
+#endif
     }
   }
   return (unsigned)(out - tags);

@@ -91,7 +91,7 @@ GT_INLINE unsigned gt_classify_neon(const uint8_t *p, unsigned n, uint8_t *tags,
       lead[i] = vcgeq_s8(vreinterpretq_s8_u8(bytes.val[i]), vdupq_n_s8(-64)); /* 10xxxxxx is below, signed */
       mixed[i] = vceqq_u8(found.val[i], vdupq_n_u8(GT_TAG_MIXED));
     }
-    leads[b] = gt_mask_neon(lead[0], lead[1], lead[2], lead[3]) & inside;
+    const uint64_t here_leads GT_UNUSED = gt_mask_neon(lead[0], lead[1], lead[2], lead[3]) & inside;
     const uint64_t todo = gt_mask_neon(mixed[0], mixed[1], mixed[2], mixed[3]) & inside;
     if (todo) {
       uint8_t all[64] __attribute__((aligned(64)));
@@ -99,7 +99,17 @@ GT_INLINE unsigned gt_classify_neon(const uint8_t *p, unsigned n, uint8_t *tags,
       gt_mixed_tags_neon(block, all, todo);
       found = vld1q_u8_x4(all);
     }
-    out = gt_compress_neon(found, leads[b], out);
+#if GT_BYTES
+    const uint8x16x4_t of_continuation = vld1q_u8_x4(gt_continuation_tags);
+    for (unsigned i = 0; i < 4; i++)
+      found.val[i] = vqtbx4q_u8(found.val[i], of_continuation, veorq_u8(bytes.val[i], vdupq_n_u8(0x80)));
+    vst1q_u8_x4(out, found);
+    leads[b] = inside;
+    out += here;
+#else
+    leads[b] = here_leads;
+    out = gt_compress_neon(found, here_leads, out);
+#endif
   }
   return (unsigned)(out - tags);
 }

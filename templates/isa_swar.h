@@ -42,11 +42,18 @@ GT_INLINE unsigned gt_classify_swar(const uint8_t *p, unsigned n, uint8_t *tags,
       leads[b] = inside;
       out += here;
     } else {
+#if GT_BYTES
+      for (unsigned i = 0; i < 64; i++) out[i] = gt_ascii_tags[block[i] & 127];
+      gt_tag_wide_bytes(block, non_ascii, out);
+      leads[b] = inside;
+      out += here;
+#else
       leads[b] = ~gt_continuation_swar(block) & inside;
       for (uint64_t left = leads[b]; left; left &= left - 1) {
         const uint8_t *const c = block + __builtin_ctzll(left);
         *out++ = *c < 0x80 ? gt_ascii_tags[*c] : gt_wide_tag(c);
       }
+#endif
     }
   }
   return (unsigned)(out - tags);

@@ -64,7 +64,7 @@ static const uint8_t *gt_next_sync(const uint8_t *p, const uint8_t *end) {
   if (p >= end) return NULL;
   unsigned before = gt_tag_before(p, end);
   for (;;) {
-    p += gt_sequence_length(*p);
+    p += gt_tagged_length(p);
     if (p >= end) return NULL;
     const unsigned tag = gt_tag_before(p, end);
     if (gt_sync_pairs[before * GT_TAGS + tag]) return p;

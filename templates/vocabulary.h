@@ -147,9 +147,16 @@ static inline int gt_safe_cut(const uint8_t *p, const uint8_t *begin, const uint
 }
 
 /* The first such point after p, or end: p is a character boundary of the valid UTF-8 that ends at `end`, p < end. Walking a
- * pre-token from cut to cut this way reads every character once. */
+ * pre-token from cut to cut this way reads every character once.
+ *
+ * With GT_BYTES a pre-token may begin and end inside a character. What is left of the first one goes with the next; of the
+ * last one all is read, past `end`: no entry lies across the point before it, so none that is cut off there does. */
 static inline const uint8_t *gt_next_cut(const uint8_t *p, const uint8_t *end) {
   if (!GT_SAFE_CUTS) return end;
+#if GT_BYTES
+  while (p < end && (*p & 0xC0) == 0x80) p++;
+  if (p == end) return end;
+#endif
   unsigned length;
   uint32_t left = gt_cut_character(p, &length);
   for (p += length; p < end; p += length) {

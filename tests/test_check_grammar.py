@@ -359,7 +359,7 @@ def test_a_kernel_that_crashes_is_caught(write: Any, monkeypatch: pytest.MonkeyP
 # ------------------------------------------------------------------ the parts
 
 
-@pytest.mark.parametrize("name", sorted(set(grammar_names()) - {"falcon"}))
+@pytest.mark.parametrize("name", grammar_names())
 def test_the_oracle_cuts_all_examples_right(name: str) -> None:
     found = load_grammar(name)
     oracle = StepChain(found.steps)

@@ -156,7 +156,7 @@ def test_behaviors(pattern: str, behavior, invert: bool) -> None:  # type: ignor
 # ------------------------------------------------------------------ shipped grammars
 
 
-GRAMMARS = [name for name in grammar_names() if name != "falcon"]  # it has a step that sees bytes
+GRAMMARS = [name for name in grammar_names() if name != "falcon"]  # reads bytes: test_bytes_mode.py
 
 
 def split_steps(name: str) -> list[SplitStep]:

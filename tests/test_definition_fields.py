@@ -193,11 +193,6 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "Metaspace is not compiled before ByteLevel",
     ),
     (
-        {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [MAP, SPLIT]}},
-        "pre_tokenizer.pretokenizers[1]",
-        "after ByteLevel",
-    ),
-    (
         {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [MAP, MAP]}},
         "pre_tokenizer.pretokenizers[1]",
         "after ByteLevel",

@@ -263,9 +263,23 @@ def test_lengths_that_cannot_be_are_refused() -> None:
         reference({"type": "FixedLength", "length": length})
 
 
-def test_nothing_may_follow_the_byte_map() -> None:
-    with pytest.raises(DefinitionError, match="comes after ByteLevel"):
-        read(sequence(BYTE_MAP, DIGITS))
+def test_what_follows_the_byte_map_may_only_cut() -> None:
+    steps = read(sequence(DIGITS, BYTE_MAP, DIGITS, {"type": "BertPreTokenizer"}))
+    assert [isinstance(step, SplitStep) and step.on_bytes for step in steps] == [False, False, True, True, True]
+    for other in (BYTE_MAP, BYTE_LEVEL, metaspace("never"), {"type": "Soup"}):
+        with pytest.raises(DefinitionError, match="comes after ByteLevel, where only a step that cuts") as caught:
+            read(sequence(BYTE_MAP, DIGITS, other))
+        assert caught.value.where == "pre_tokenizer.pretokenizers[2]"
+
+
+def test_bytes_are_cut_where_they_are_those_of_the_text() -> None:
+    for first, what in (
+        ([BYTE_MAP | {"add_prefix_space": True}], "ByteLevel with add_prefix_space"),
+        ([metaspace("never"), BYTE_MAP], "Metaspace and ByteLevel"),
+    ):
+        with pytest.raises(DefinitionError, match=f"the step Digits after {what} is not compiled") as caught:
+            read(sequence(*first, DIGITS))
+        assert caught.value.where == f"pre_tokenizer.pretokenizers[{len(first)}]"
 
 
 def test_a_byte_level_chain_takes_every_cutting_step_but_metaspace() -> None:

@@ -180,12 +180,12 @@ def machine() -> Machine:
 # ------------------------------------------------------------------ modules
 
 
-GRAMMARS = ("gpt2", "llama3", "o200k", "kimi", "deepseek-v3", "clip", "jais2")
+GRAMMARS = ("gpt2", "llama3", "o200k", "kimi", "deepseek-v3", "clip", "jais2", "falcon")
 
 
 def toy_of_grammar(name: str) -> dict[str, Any]:
     grammar = load_grammar(name)
-    if grammar.pre_tokenizer is not None:  # clip: what lies between matches is removed
+    if grammar.pre_tokenizer is not None:  # clip: what lies between matches is removed; falcon: bytes are cut
         return {"pre_tokenizer": grammar.pre_tokenizer}
     return modules.toy_changes([(pattern, "Isolated", False) for pattern in grammar.patterns])
 
@@ -263,7 +263,24 @@ def machine_pieces(machine: Bimachine, tags: Sequence[int]) -> list[tuple[int, i
     return [*found, (begun, len(tags))] if machine.kept[state] else found
 
 
+def byte_tags(source: Source, text: str) -> list[int]:
+    """Tags where a byte has one each."""
+    continuation = source.kernel.continuation
+    assert continuation is not None
+    return [
+        int(source.tag_of[ord(char)]) if number == 0 else continuation[byte - 0x80]
+        for char in text
+        for number, byte in enumerate(char.encode())
+    ]
+
+
 def expected_spans(source: Source, text: str) -> npt.NDArray[np.uint64]:
+    if source.kernel.continuation is not None:
+        tags = byte_tags(source, text)
+        found = machine_pieces(source.kernel.machine, tags) if tags else []
+        if source.kernel.bits is not None and len(tags) < 2000:
+            assert bit_pieces(source.kernel.bits, tags) == found, text
+        return np.array(found, np.uint64).reshape(-1, 2)
     points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
     kernel, tags = source.kernel, source.tag_of[points].tolist()
     found = machine_pieces(kernel.machine, tags)
@@ -327,8 +344,11 @@ def some_text(rng: random.Random, size: int, letters: Sequence[str]) -> str:
 
 def texts_for(kernel: SplitKernel) -> list[str]:
     rng = random.Random(1)
-    letters = [chr(tag.ranges[0][0]) for tag in kernel.alphabet]
-    wide = [chr(max(high for _, high in tag.ranges)) for tag in kernel.alphabet]
+    letters = [chr(tag.ranges[0][0]) for tag in kernel.alphabet if tag.ranges]
+    wide = [chr(max(high for _, high in tag.ranges)) for tag in kernel.alphabet if tag.ranges]
+    if kernel.continuation is not None:
+        letters += ["ü", "㼲", "ë"]
+        wide += ["ü", "㼲", "𲼲"]
     wide = [char for char in wide if not "\ud800" <= char <= "\udfff"]
     letters_of_all = [*letters, *wide, *(char for text in SCRIPTS for char in text[::7])]
     texts = short_texts(letters[:40], 4000) + window_texts(letters, 20_000) + window_texts(wide, 4000)

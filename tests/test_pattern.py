@@ -17,10 +17,7 @@ def patterns() -> list[tuple[str, str, str]]:
     """(grammar and step, dialect, pattern) of every shipped pattern we know of, each once."""
     found: dict[tuple[str, str], str] = {}
     for name in grammar_names():
-        steps = (
-            load_grammar(name).steps if name != "falcon" else ()
-        )  # has steps that see bytes; its patterns are not new
-        for number, step in enumerate(steps):
+        for number, step in enumerate(load_grammar(name).steps):
             if isinstance(step, SplitStep) and step.is_regex:
                 found.setdefault((step.dialect, step.pattern), f"{name} {number}")
     return [(name, dialect, pattern) for (dialect, pattern), name in found.items()]

@@ -161,8 +161,7 @@ def all_programs() -> list[tuple[str, str, str]]:
     """Grammar and step, dialect, pattern: every pattern of a grammar that an automaton can run, each once."""
     found: dict[tuple[str, str], str] = {}
     for name in grammar_names():
-        steps = load_grammar(name).steps if name != "falcon" else ()  # has steps that see bytes
-        for number, step in enumerate(steps):
+        for number, step in enumerate(load_grammar(name).steps):
             # Sets of components have no name in the reference's patterns.
             if isinstance(step, SplitStep) and step.is_regex and r"\p{hf:" not in step.pattern:
                 found.setdefault((step.dialect, step.pattern), f"{name}.{number}")

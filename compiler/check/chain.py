@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from gigatok_compile.definition_data import expanded_pattern
 from gigatok_compile.ir.definition import ByteLevelStep, MetaspaceStep, PreTokenizerStep, SplitStep
+from gigatok_runtime.byte_level import bytes_to_alphabet
 from gigatok_runtime.splitting import Splitter
 
 Span = tuple[int, int]
@@ -31,16 +32,21 @@ class StepChain:
     """
 
     def __init__(self, steps: Sequence[PreTokenizerStep]) -> None:
-        self.steps = [
+        on_bytes = [isinstance(step, SplitStep) and step.on_bytes for step in steps]
+        made = [
             Splitter(expanded_pattern(step), step.behavior, step.invert) if isinstance(step, SplitStep) else step
             for step in steps
         ]
+        self.byte_steps = [
+            step for step, late in zip(made, on_bytes, strict=True) if late and isinstance(step, Splitter)
+        ]
+        self.steps = [step for step, late in zip(made, on_bytes, strict=True) if not late]
         last = max((i for i, step in enumerate(self.steps) if isinstance(step, Splitter)), default=-1)
         self.steps = self.steps[: last + 1]  # what only maps and puts in is not seen any more
         self.plain = all(isinstance(step, Splitter) for step in self.steps)
 
     def spans(self, text: str) -> list[Span]:
-        """The pieces of `text`, in characters of it. What steps put in does not show."""
+        """The pieces of `text` before the steps that cut bytes, in characters of it. What steps put in does not show."""
         if not self.plain:
             return self._spans_with_marks(text)
         spans = [(0, len(text))] if text else []
@@ -50,10 +56,23 @@ class StepChain:
         return spans
 
     def pieces(self, text: str) -> list[str]:
-        return [text[start:stop] for start, stop in self.spans(text)]
+        """The pieces; bytes of one that are no whole character are replaced."""
+        if not self.byte_steps:
+            return [text[start:stop] for start, stop in self.spans(text)]
+        data = text.encode()
+        return [data[start:stop].decode(errors="replace") for start, stop in self.byte_spans(text)]
 
     def byte_spans(self, text: str) -> list[Span]:
-        """The same in bytes of UTF-8, as gt_boundaries gives them."""
+        """The pieces in bytes of UTF-8, as gt_boundaries gives them."""
+        spans = self._text_spans(text)
+        if self.byte_steps:
+            mapped = bytes_to_alphabet(text.encode())
+            for step in self.byte_steps:
+                spans = [(low + a, low + b) for low, high in spans for a, b in step.spans(mapped[low:high])]
+        return spans
+
+    def _text_spans(self, text: str) -> list[Span]:
+        """`spans` in bytes."""
         spans = self.spans(text)
         if text.isascii():
             return spans

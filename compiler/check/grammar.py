@@ -24,7 +24,7 @@ from gigatok_compile.explain import split_lines
 from gigatok_compile.grammars.registry import Grammar, in_file, load_grammar
 from gigatok_compile.ir.split import SplitKernel, SplitPlan
 from gigatok_compile.split_plan import plan_pre_tokenizer
-from gigatok_compile.verify.texts import edge_characters, make_alphabet
+from gigatok_compile.verify.texts import byte_alphabet, edge_characters, make_alphabet
 from gigatok_compile.verify.verify import run_job
 
 SECONDS = 5.0
@@ -196,8 +196,8 @@ def _job(
         "name": grammar.name,
         "grammar": name_or_path,
         "library": str(library),
-        "alphabet": make_alphabet([kernel.alphabet], steps),
-        "edges": edge_characters([kernel.alphabet, *steps]),
+        "alphabet": [*make_alphabet([kernel.alphabet], steps), *byte_alphabet(kernel.continuation)],
+        "edges": edge_characters([kernel.alphabet, *steps], kernel.continuation is not None),
         "examples": [example.text for example in grammar.examples],
         "budget": seconds,
         "cases": cases,

@@ -1,31 +1,13 @@
-"""The byte-level alphabet: one printable character for each byte, as GPT-2 chose them.
+"""The byte-level alphabet (see gigatok_runtime/byte_level.py), read backwards.
 
-Bytes that are printable in Latin-1 stand for themselves; the other 68 take U+0100 onwards in byte order.
-A vocabulary entry that holds any other character can never be matched, since the text is made of these only.
+A vocabulary entry that holds a character outside it can never be matched, since the text is made of these only.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-
-_PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
-
-
-def _byte_to_char() -> tuple[str, ...]:
-    chars = [""] * 256
-    for byte in _PRINTABLE:
-        chars[byte] = chr(byte)
-    shifted = 0x100
-    for byte in range(256):
-        if not chars[byte]:
-            chars[byte] = chr(shifted)
-            shifted += 1
-    return tuple(chars)
-
-
-BYTE_TO_CHAR = _byte_to_char()
-"""`BYTE_TO_CHAR[b]` is the character that stands for byte `b`."""
+from gigatok_runtime.byte_level import BYTE_TO_CHAR
 
 # For str.translate: alphabet characters become the Latin-1 character of their byte. Latin-1 characters that are not
 # in the alphabet (space, controls, U+00A0, U+00AD) become U+FFFF, so that encoding to Latin-1 fails for them too.

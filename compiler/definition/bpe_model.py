@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gigatok_compile.definition.alphabet import BYTE_TO_CHAR, alphabet_to_bytes, missing_bytes
+from gigatok_compile.definition.alphabet import alphabet_to_bytes, missing_bytes
 from gigatok_compile.definition.fields import Fields, is_u32, json_name
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import BpeModel
+from gigatok_runtime.byte_level import BYTE_TO_CHAR
 
 MAX_ID = 2**24
 """Largest id taken: tables are indexed by id, and no vocabulary comes near (the largest known has 2**18 entries)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final, cast
 
 from gigatok_compile.definition.cutting_steps import (
@@ -16,15 +17,16 @@ from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import ByteLevelStep, MetaspaceStep, PrependScheme, PreTokenizerStep
 
 _KINDS: Final = ", ".join(CUTTING)
-_HINT: Final = f"what compiles: ByteLevel, or a Sequence that ends in ByteLevel; before it {_KINDS}"
+_HINT: Final = f"what compiles: ByteLevel, or a Sequence with one ByteLevel; before and after it {_KINDS}"
 _SCHEMES: Final = ("first", "never", "always")
 
 
 def read_pre_tokenizer(fields: Fields | None) -> tuple[PreTokenizerStep, ...]:
     """The steps of a byte-level model, in order; nested sequences are flattened.
 
-    The last step is a ByteLevelStep, except after `ByteLevel(add_prefix_space=true, use_regex=true)`: the prefix is put
-    on *before* GPT-2's pattern cuts, so there the ByteLevelStep stands before that SplitStep.
+    The ByteLevelStep stands behind the steps that see text and before those that see bytes, except with
+    `ByteLevel(add_prefix_space=true, use_regex=true)`: the prefix is put on *before* GPT-2's pattern cuts, so there the
+    ByteLevelStep stands before that SplitStep.
 
     Raises:
         DefinitionError: a step that is not compiled or a chain that is not byte-level, by its path.
@@ -47,23 +49,20 @@ def read_steps(fields: Fields) -> tuple[PreTokenizerStep, ...]:
     """The steps of any pre-tokenizer, in order; nested sequences are flattened, an empty one has no steps.
 
     `Metaspace` is the cut that it makes (if it makes one) and then a MetaspaceStep, which replaces and prepends in
-    every piece. A step after that sees the marks.
+    every piece. A step after that sees the marks. What cuts after ByteLevel is marked `on_bytes`.
 
     Raises:
-        DefinitionError: a kind that the reference does not have, a field that is wrong, a step after ByteLevel, or one
-            that the reference panics on; by its path.
+        DefinitionError: a kind that the reference does not have, a field that is wrong, a second step that changes the
+            text beside ByteLevel, or one that the reference panics on; by its path.
         PatternError: a pattern with a property that no engine knows.
     """
     steps: list[PreTokenizerStep] = []
     for leaf in _leaves(fields):
         kind = leaf.kind()
-        if any(isinstance(step, ByteLevelStep) for step in steps):
-            raise DefinitionError(
-                f"the step {kind} comes after ByteLevel, where it would see mapped bytes and not text",
-                where=leaf.where,
-                hint=_HINT,
-            )
-        if kind == "ByteLevel":
+        mapped = next((step for step in steps if isinstance(step, ByteLevelStep)), None)
+        if mapped is not None:
+            steps += _read_on_bytes(leaf, steps, mapped)
+        elif kind == "ByteLevel":
             steps += _read_byte_level(leaf)
         elif kind == "Metaspace":
             steps += _read_metaspace(leaf)
@@ -72,6 +71,21 @@ def read_steps(fields: Fields) -> tuple[PreTokenizerStep, ...]:
         else:
             raise DefinitionError(f"the pre-tokenizer {kind} is not compiled", where=leaf.where, hint=_HINT)
     return tuple(steps)
+
+
+def _read_on_bytes(leaf: Fields, before: list[PreTokenizerStep], mapped: ByteLevelStep) -> list[PreTokenizerStep]:
+    """A step after ByteLevel. It may cut; where the text is changed beside the map, bytes would not be those of the text."""
+    kind = leaf.kind()
+    if kind not in CUTTING:
+        raise DefinitionError(
+            f"the step {kind} comes after ByteLevel, where only a step that cuts is compiled",
+            where=leaf.where,
+            hint=_HINT,
+        )
+    if mapped.add_prefix_space or any(isinstance(step, MetaspaceStep) for step in before):
+        what = "ByteLevel with add_prefix_space" if mapped.add_prefix_space else "Metaspace and ByteLevel"
+        raise DefinitionError(f"the step {kind} after {what} is not compiled", where=leaf.where, hint=_HINT)
+    return [replace(step, on_bytes=True) for step in CUTTING[kind](leaf)]
 
 
 def _leaves(fields: Fields) -> Iterator[Fields]:

@@ -63,8 +63,12 @@ TABLES_FILE = "tables.bin"
 
 def kernel_tables(kernel: SplitKernel) -> TableSet:
     """Tables of the splitting kernels."""
-    tables = tag_tables(kernel.alphabet) | walk_tables(kernel.machine)
-    constants = {"bitstream": int(kernel.bits is not None), "removes": int(kernel.machine.removes)}
+    tables = tag_tables(kernel.alphabet, kernel.continuation) | walk_tables(kernel.machine)
+    constants = {
+        "bitstream": int(kernel.bits is not None),
+        "removes": int(kernel.machine.removes),
+        "bytes": int(kernel.continuation is not None),
+    }
     if kernel.bits is not None:
         tables |= bit_tables(kernel.bits)
     return tables | TableSet(constants=constants)

@@ -36,8 +36,8 @@ def check_kernel_limits(program: BitProgram, machine: Bimachine) -> None:
         )
 
 
-def tag_tables(alphabet: Sequence[Tag]) -> TableSet:
-    """Code points to tags."""
+def tag_tables(alphabet: Sequence[Tag], continuation: Sequence[int] | None = None) -> TableSet:
+    """Code points to tags; with `continuation` (see SplitKernel) also bytes."""
     end = len(alphabet)
     of_code_point = np.full(CODE_POINTS, end, dtype=np.uint8)
     for tag in alphabet:
@@ -47,6 +47,7 @@ def tag_tables(alphabet: Sequence[Tag]) -> TableSet:
     rows, row_of = _two_stages(of_code_point)
     leads, pairs = _uniform(of_code_point)
     mixed = sum(1 << lead for lead in range(16) if leads[0x20 + lead] == MIXED)
+    of_bytes = () if continuation is None else (_continuation_table(continuation),)
     return TableSet(
         tables=(
             Table("ascii_tags", of_code_point[:128].copy(), "tag of an ASCII byte"),
@@ -54,9 +55,14 @@ def tag_tables(alphabet: Sequence[Tag]) -> TableSet:
             Table("tag_blocks", rows, "tags of 64 code points, equal rows once"),
             Table("lead_tags", leads, "tag of all characters that begin with byte 0xC0 + i, or GT_TAG_MIXED"),
             Table("pair_tags", pairs, "the same for bytes 0xE0 + i / 64 and 0x80 + i % 64"),
+            *of_bytes,
         ),
         constants={"tags": end + 1, "tag_end": end, "tag_mixed": MIXED, "mixed_leads": mixed},
     )
+
+
+def _continuation_table(continuation: Sequence[int]) -> Table:
+    return Table("continuation_tags", np.array(continuation, dtype=np.uint8), "tag of byte 0x80 + i")
 
 
 def bit_tables(program: BitProgram) -> TableSet:

@@ -3,7 +3,8 @@
 The pass from the right turns a character into a symbol, a class of (tag, right state after it) pairs that no left state
 tells apart. A pair and a left state that never come together fit anything, so pairs are joined as long as they agree where
 both are defined: of jais2's 2838 pairs 31 symbols are left. What is still undefined is filled with the move of the state
-before the text, which is defined everywhere: a walk that began with a wrong guess begins anew there.
+before the text, which is defined everywhere but inside a character (byte mode), and there with any other: a walk that began
+with a wrong guess begins anew there.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ def _tables(machine: Bimachine) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.
     for what, value, limit in (("symbols", len(columns), MAX_SYMBOLS), ("cells", columns.size, MAX_CELLS)):
         if value > limit:
             raise CompileError(f"the automaton kernel holds at most {limit} {what}, this pattern needs {value}")
-    columns = np.where(columns == UNDEFINED, columns[:, START : START + 1], columns)
+    start = columns[:, START : START + 1]
+    anew = np.where(start == UNDEFINED, columns.max(axis=1, keepdims=True), start)
+    columns = np.where(columns == UNDEFINED, anew, columns)
     left = (columns >> 2) * len(columns) << 2 | columns & 3
     tags = machine.tag_count + 1
     before = np.zeros((machine.right_count, tags), dtype=np.int64)

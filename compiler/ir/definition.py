@@ -28,7 +28,8 @@ class SplitStep:
 
     `is_regex` False means `pattern` is literal text. A pattern that is not the user's may name sets of components,
     `\\p{hf:numeric}`. `component` is what the file says in its place, for messages: "Digits(individual_digits=true)";
-    "" for a named grammar.
+    "" for a named grammar. `on_bytes`: after the byte map, so the pattern reads a character of the byte-level alphabet for
+    each byte, and can cut characters in two.
     """
 
     pattern: str
@@ -38,6 +39,7 @@ class SplitStep:
     invert: bool = False
     is_regex: bool = True
     component: str = ""
+    on_bytes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class MetaspaceStep:
 
 @dataclass(frozen=True, slots=True)
 class ByteLevelStep:
-    """The byte-to-character map, at the end of every byte-level chain.
+    """The byte-to-character map of every byte-level chain; only SplitSteps with `on_bytes` see what it makes.
 
     With `add_prefix_space` a piece that does not begin with a space gets one. `use_regex` has become a SplitStep already.
     """

@@ -37,8 +37,9 @@ class StepKernel:
 class SplitKernel:
     """All steps as one machine: what a native module runs.
 
-    alphabet: one entry for each column of the machine; together they are all code points. bits: None on the automaton tier,
-    and then `reason` says why.
+    alphabet: one entry for each column of the machine; together they are all code points. continuation: None, except where
+    steps see bytes; there a byte is what the machine reads, `alphabet` speaks of the first bytes of characters, and this is
+    the column of each other byte, 0x80 to 0xBF. bits: None on the automaton tier, and then `reason` says why.
     """
 
     steps: tuple[StepKernel, ...]
@@ -46,6 +47,7 @@ class SplitKernel:
     machine: Bimachine
     bits: BitProgram | None
     reason: str = ""
+    continuation: tuple[int, ...] | None = None
 
     @property
     def tier(self) -> str:

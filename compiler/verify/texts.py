@@ -15,6 +15,7 @@ Alphabet = Sequence[Sequence[str]]  # for each tag a few characters, the simples
 # Around the sizes of machine words, vector registers, blocks of 64 bytes and pairs of them.
 RUN_LENGTHS = (*range(1, 10), 15, 16, 17, 31, 32, 33, *range(61, 68), *range(125, 132), 191, 192, 193, 255, 256, 257)
 CHUNK = 4096  # GT_CHUNK of templates/common.h: kernels take a text in chunks of so many bytes
+MOST_PAIRS = 16  # of tags of bytes before a last one
 _UTF8_ENDS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
 _TYPICAL = "ab \n1.!'-/ABé½\u0301\u00a0中٣…\u3000😀𝐀"  # what a reader of a report would write
 
@@ -32,10 +33,26 @@ def make_alphabet(partitions: Sequence[Sequence[Tag]], finer: Sequence[Sequence[
     return alphabet or [["a"], [" "], ["\n"], ["1"], ["."], ["é"]]
 
 
-def edge_characters(partitions: Sequence[Sequence[Tag]]) -> str:
+def byte_alphabet(continuation: Sequence[int] | None) -> list[list[str]]:
+    """For a kernel that reads bytes, more of an alphabet: for each tag of a continuation byte, characters of each UTF-8
+    length that end in it, after every other such tag. continuation: see SplitKernel."""
+    if continuation is None:
+        return []
+    seconds = {tag: 0x80 + continuation.index(tag) for tag in dict.fromkeys(continuation)}
+    found = []
+    for last in seconds.values():
+        chars = [bytes((0xC3, last)).decode()]  # à to ÿ
+        chars += [bytes((0xE4, first, last)).decode() for first in seconds.values()]  # Chinese
+        pairs = list(itertools.product(seconds.values(), repeat=2))[:MOST_PAIRS]
+        chars += [bytes((0xF1, *pair, last)).decode() for pair in pairs]
+        found.append(chars)
+    return found
+
+
+def edge_characters(partitions: Sequence[Sequence[Tag]], in_bytes: bool = False) -> str:
     """ASCII, the first and the last character of every range of every tag, and their neighbours: where a table of code points
-    would be wrong if it is."""
-    points = set(range(0x80))
+    would be wrong if it is. in_bytes: also every continuation byte."""
+    points = set(range(0x80)) | (set(range(0xC0, 0x100)) if in_bytes else set())
     for tags in partitions:
         for tag in tags:
             for low, high in tag.ranges:

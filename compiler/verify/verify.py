@@ -19,7 +19,7 @@ from gigatok_compile.ir.tags import Tag
 from gigatok_compile.verify.files import check_files
 from gigatok_compile.verify.report import Mismatch, VerifyReport
 from gigatok_compile.verify.subject import Diary
-from gigatok_compile.verify.texts import edge_characters, make_alphabet
+from gigatok_compile.verify.texts import byte_alphabet, edge_characters, make_alphabet
 
 _HINT = "this is a defect of gigatok-compile: please report the definition and this text"
 
@@ -44,6 +44,7 @@ def verify_module(
     partitions: Sequence[Sequence[Tag]] = (),
     *,
     finer: Sequence[Sequence[Tag]] = (),
+    continuation: Sequence[int] | None = None,
     budget_seconds: float = BUDGET_SECONDS,
     seed: int = 0,
 ) -> VerifyReport:
@@ -57,6 +58,7 @@ def verify_module(
         partitions: the kernel's alphabet, or each step's tags where there is no kernel: one character of each cell makes
             the short texts.
         finer: the steps' tags; a character of each of theirs is in the longer ones.
+        continuation: the kernel's, None where it reads characters.
         budget_seconds: about how long; smaller budgets check fewer texts, never fewer kinds of them.
         seed: of the random texts; equal seeds give equal texts, as far as the time reaches.
 
@@ -69,8 +71,8 @@ def verify_module(
     job = {
         "directory": str(package_dir.parent),
         "name": package_dir.name,
-        "alphabet": make_alphabet(partitions, finer),
-        "edges": edge_characters([*partitions, *finer]),
+        "alphabet": [*make_alphabet(partitions, finer), *byte_alphabet(continuation)],
+        "edges": edge_characters([*partitions, *finer], continuation is not None),
         "budget": budget_seconds,
         "seed": seed,
     }

@@ -76,7 +76,7 @@ def stub_definition(toy_definition: Callable[..., dict[str, Any]], tmp_path_fact
 
 
 def bytes_to_alphabet() -> list[str]:
-    from gigatok_compile.definition.alphabet import BYTE_TO_CHAR
+    from gigatok_runtime.byte_level import BYTE_TO_CHAR
 
     return list(BYTE_TO_CHAR)
 
