@@ -1,0 +1,155 @@
+/* Where pieces start: the bit program. Included for each ISA, once for words of one block of 64 characters and, where
+ * there are vectors, once for words of several blocks. GT_B(x) names the functions, GT_V(x) what they are made of:
+ *
+ *   GT_WORD                a bit a character, in order
+ *   GT_V(gt_on)(x, b)      each bit moved on to the next character; the first bit is the last one of b
+ *   GT_V(gt_back)(x, a)    each bit moved back to the character before; the last bit is the first one of a
+ *   GT_V(gt_run_on)(i, s)  runs of s that are entered at i, from there to their end
+ *   GT_V(gt_any)(x)        whether a bit is set
+ *
+ * A chunk is passed over twice. From its end to its start: `ahead_q` tells whether stream q holds at the next
+ * character, and the symbols join that with the character's class. From start to end: `behind_p` tells whether stream p
+ * holds at the previous character. */
+
+#ifndef GT_SYMBOLS_NAMED
+#define GT_SYMBOLS_NAMED
+enum { /* in `s`: the classes, then what joins a class with what comes after it */
+  c_rest_and_3_more = 0, /* rest digits_0123456789 letter number */
+  c_byte_80_and_57_more_or_byte_B2_and_5_more = 1, /* byte_80_and_57_more byte_B2_and_5_more */
+  c_digits_0123456789 = 2, /* digits_0123456789 */
+  c_rest_and_2_more = 3, /* rest space byte_80_and_57_more */
+  c_other_space_or_space = 4, /* other_space space */
+  c_byte_80_and_57_more = 5, /* byte_80_and_57_more */
+  c_other_space_and_2_more = 6, /* other_space space byte_80_and_57_more */
+  c_punctuation_or_byte_80_and_57_more = 7, /* punctuation byte_80_and_57_more */
+  c_digits_0123456789_or_byte_B2_and_5_more = 8, /* digits_0123456789 byte_B2_and_5_more */
+  c_byte_B2_and_5_more = 9, /* byte_B2_and_5_more */
+  c_space_and_2_more = 10, /* space letter byte_80_and_57_more */
+  c_space_and_2_more_x = 11, /* space number byte_80_and_57_more */
+  c_other_space_and_4_more = 12, /* other_space punctuation digits_0123456789 letter number */
+  c_punctuation_and_2_more = 13, /* punctuation byte_80_and_57_more byte_B2_and_5_more */
+  c_rest_and_2_more_x = 14, /* rest punctuation letter */
+  c_other_space = 15, /* other_space */
+  c_rest_and_4_more = 16, /* rest other_space punctuation digits_0123456789 number */
+  c_rest_and_3_more_x = 17, /* rest other_space punctuation letter */
+  c_rest = 18, /* rest */
+  c_punctuation = 19, /* punctuation */
+  c_letter = 20, /* letter */
+  c_number = 21, /* number */
+  joint_24 = 24,
+  joint_25 = 25,
+  joint_26 = 26,
+  joint_27 = 27,
+  joint_28 = 28,
+  joint_29 = 29,
+  joint_30 = 30,
+};
+#endif
+
+/* Right streams of one word, and the symbols that depend on them. s: classes, then symbols. after[i]: stream i in the
+ * next word. pad[i]: what stream i is just after the text, where the word goes on past it. */
+GT_INLINE void GT_B(gt_right_block)(GT_WORD *s GT_UNUSED, GT_WORD *after GT_UNUSED, const GT_WORD *pad GT_UNUSED) {
+  const GT_WORD stay_q0 = s[c_byte_80_and_57_more_or_byte_B2_and_5_more];
+  GT_WORD q0 = s[c_rest_and_3_more] | pad[0];
+  q0 |= GT_V(gt_back)(q0, after[0]) & stay_q0; /* runs are short: two characters back without a branch */
+  q0 |= GT_V(gt_back)(q0, after[0]) & stay_q0;
+  for (GT_WORD more; GT_V(gt_any)(more = GT_V(gt_back)(q0, after[0]) & stay_q0 & ~q0);) q0 |= more;
+  const GT_WORD ahead_q0 = GT_V(gt_back)(q0, after[0]);
+  after[0] = q0;
+  const GT_WORD q1 = s[c_digits_0123456789] | pad[1];
+  const GT_WORD ahead_q1 = GT_V(gt_back)(q1, after[1]);
+  after[1] = q1;
+  const GT_WORD q2 = (s[c_digits_0123456789] & ahead_q1) | pad[2];
+  const GT_WORD ahead_q2 = GT_V(gt_back)(q2, after[2]);
+  after[2] = q2;
+  s[joint_24] = s[c_other_space_or_space] & ~ahead_q0;
+  s[joint_25] = s[c_digits_0123456789] & ~ahead_q2;
+  s[joint_26] = s[c_digits_0123456789] & ahead_q2;
+  s[joint_27] = s[c_rest_and_2_more_x] | (s[c_other_space] & ahead_q0);
+  s[joint_28] = s[c_other_space] & ~ahead_q0;
+  s[joint_29] = ~s[c_digits_0123456789] | ~ahead_q2;
+  s[joint_30] = s[c_other_space_or_space] & ahead_q0;
+}
+
+/* Left streams of one word, and the characters before which a piece starts (and those before which a kept one stops).
+ * before[i]: stream i in the word before. */
+GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *before GT_UNUSED, GT_WORD *stops GT_UNUSED) {
+  const GT_WORD stay_p0 = s[c_byte_80_and_57_more_or_byte_B2_and_5_more];
+  GT_WORD p0 = s[c_other_space_or_space];
+  p0 |= GT_V(gt_run_on)(GT_V(gt_on)(p0, before[0]), stay_p0);
+  const GT_WORD behind_p0 = GT_V(gt_on)(p0, before[0]);
+  before[0] = p0;
+  const GT_WORD stay_p1 = s[c_byte_80_and_57_more_or_byte_B2_and_5_more];
+  GT_WORD p1 = s[c_other_space_and_4_more] | (s[joint_24] & behind_p0);
+  p1 |= GT_V(gt_run_on)(GT_V(gt_on)(p1, before[1]), stay_p1);
+  const GT_WORD behind_p1 = GT_V(gt_on)(p1, before[1]);
+  before[1] = p1;
+  const GT_WORD p2 = ~s[c_rest_and_2_more] | (s[joint_24] & behind_p0) | (s[c_byte_80_and_57_more] & behind_p1);
+  const GT_WORD behind_p2 = GT_V(gt_on)(p2, before[2]);
+  before[2] = p2;
+  const GT_WORD p3 = ~s[c_other_space_and_2_more] | (s[c_byte_80_and_57_more] & ~behind_p0);
+  const GT_WORD behind_p3 = GT_V(gt_on)(p3, before[3]);
+  before[3] = p3;
+  const GT_WORD stay_p4 = s[c_byte_80_and_57_more_or_byte_B2_and_5_more];
+  GT_WORD p4 = ~s[c_punctuation_and_2_more];
+  p4 |= GT_V(gt_run_on)(GT_V(gt_on)(p4, before[4]), stay_p4);
+  const GT_WORD behind_p4 = GT_V(gt_on)(p4, before[4]);
+  before[4] = p4;
+  const GT_WORD p5 = ~s[c_punctuation_or_byte_80_and_57_more] | (s[c_byte_80_and_57_more] & behind_p4);
+  const GT_WORD behind_p5 = GT_V(gt_on)(p5, before[5]);
+  before[5] = p5;
+  GT_WORD p6, p7, p8;
+  GT_WORD behind_p6, behind_p7;
+  GT_WORD behind_p8 = GT_V(gt_on)(GT_NOWHERE, before[8]);
+  const GT_WORD again6 = s[joint_26];
+  for (;;) {
+    p6 = s[joint_29] | (s[joint_26] & ~behind_p8);
+    behind_p6 = GT_V(gt_on)(p6, before[6]);
+    p7 = ~s[c_rest_and_2_more] & ~behind_p6;
+    behind_p7 = GT_V(gt_on)(p7, before[7]);
+    p8 = ~s[c_digits_0123456789] | (s[joint_25] & behind_p6) | (s[joint_26] & behind_p7);
+    const GT_WORD next8 = GT_V(gt_on)(p8, before[8]);
+    const GT_WORD changed = (behind_p8 ^ next8);
+    behind_p8 = next8;
+    if (!GT_V(gt_any)(again6) || !GT_V(gt_any)(changed)) break;
+  }
+  before[6] = p6;
+  before[7] = p7;
+  before[8] = p8;
+  const GT_WORD stay_p9 = s[c_byte_80_and_57_more_or_byte_B2_and_5_more];
+  GT_WORD p9 = s[joint_27] | (s[joint_28] & ~behind_p0);
+  p9 |= GT_V(gt_run_on)(GT_V(gt_on)(p9, before[9]), stay_p9);
+  const GT_WORD behind_p9 = GT_V(gt_on)(p9, before[9]);
+  before[9] = p9;
+  const GT_WORD p10 = ~s[c_digits_0123456789_or_byte_B2_and_5_more] | (~s[c_rest_and_2_more] & behind_p7) |
+      (s[c_byte_B2_and_5_more] & behind_p9);
+  const GT_WORD behind_p10 = GT_V(gt_on)(p10, before[10]);
+  before[10] = p10;
+  const GT_WORD stay_p11 = s[c_byte_80_and_57_more_or_byte_B2_and_5_more];
+  GT_WORD p11 = s[c_rest_and_4_more] | (s[joint_24] & behind_p0);
+  p11 |= GT_V(gt_run_on)(GT_V(gt_on)(p11, before[11]), stay_p11);
+  const GT_WORD behind_p11 = GT_V(gt_on)(p11, before[11]);
+  before[11] = p11;
+  const GT_WORD p12 = ~s[c_space_and_2_more] | (s[joint_24] & behind_p0) | (s[c_byte_80_and_57_more] & behind_p11);
+  const GT_WORD behind_p12 = GT_V(gt_on)(p12, before[12]);
+  before[12] = p12;
+  const GT_WORD stay_p13 = s[c_byte_80_and_57_more_or_byte_B2_and_5_more];
+  GT_WORD p13 = s[c_rest_and_3_more_x] | (s[joint_24] & behind_p0);
+  p13 |= GT_V(gt_run_on)(GT_V(gt_on)(p13, before[13]), stay_p13);
+  const GT_WORD behind_p13 = GT_V(gt_on)(p13, before[13]);
+  before[13] = p13;
+  const GT_WORD p14 = ~s[c_space_and_2_more_x] | (s[joint_24] & behind_p0) | (s[c_byte_80_and_57_more] &
+      behind_p13);
+  const GT_WORD behind_p14 = GT_V(gt_on)(p14, before[14]);
+  before[14] = p14;
+  const GT_WORD p15 = s[c_digits_0123456789_or_byte_B2_and_5_more];
+  const GT_WORD behind_p15 = GT_V(gt_on)(p15, before[15]);
+  before[15] = p15;
+  const GT_WORD p16 = ~s[c_digits_0123456789_or_byte_B2_and_5_more] | (~s[c_rest_and_2_more] & behind_p7);
+  const GT_WORD behind_p16 = GT_V(gt_on)(p16, before[16]);
+  before[16] = p16;
+  const GT_WORD starts = s[joint_30] | (s[c_rest] & behind_p2) | (s[joint_24] & behind_p3) | (s[c_punctuation] &
+      behind_p5) | (s[joint_25] & behind_p10) | (s[joint_26] & behind_p8) | (s[c_letter] & behind_p12) |
+      (s[c_number] & behind_p14) | (s[c_byte_80_and_57_more] & behind_p15) | (s[c_byte_B2_and_5_more] & behind_p16);
+  return starts;
+}
