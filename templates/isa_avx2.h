@@ -15,6 +15,29 @@ GT_INLINE __m256i gt_ascii_look_up_avx2(__m256i bytes) {
   return tags;
 }
 
+#if GT_BYTES
+/* The same for bytes 0x80 to 0xBF. */
+GT_INLINE __m256i gt_continuation_look_up_avx2(__m256i bytes) {
+  __m256i tags = _mm256_setzero_si256();
+  for (unsigned h = 0; h < 4; h++) {
+    const __m256i row = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(gt_continuation_tags + 16 * h)));
+    const __m256i place = _mm256_xor_si256(bytes, _mm256_set1_epi8((char)(0x80 | h << 4)));
+    tags = _mm256_or_si256(tags, _mm256_shuffle_epi8(row, _mm256_adds_epu8(place, _mm256_set1_epi8(0x70))));
+  }
+  return tags;
+}
+
+/* Tags of all 64 bytes of a block, those of ASCII given. */
+GT_INLINE void gt_tag_bytes_avx2(const uint8_t *block, uint64_t inside, __m256i low_tags, __m256i high_tags, uint8_t *out) {
+  const __m256i low = _mm256_loadu_si256((const __m256i *)block), high = _mm256_loadu_si256((const __m256i *)(block + 32));
+  const __m256i limit = _mm256_set1_epi8(-65); /* signed: 0x80..0xBF is -128..-65 */
+  const uint64_t leads = gt_sign_bits_avx2(_mm256_cmpgt_epi8(low, limit), _mm256_cmpgt_epi8(high, limit));
+  _mm256_storeu_si256((__m256i *)out, _mm256_or_si256(low_tags, gt_continuation_look_up_avx2(low)));
+  _mm256_storeu_si256((__m256i *)(out + 32), _mm256_or_si256(high_tags, gt_continuation_look_up_avx2(high)));
+  gt_tag_wide_bytes(block, leads & gt_sign_bits_avx2(low, high) & inside, out);
+}
+#endif
+
 /* Characters of a block with non-ASCII ones: those of ASCII are in `ascii` already and are copied run by run. */
 GT_INLINE uint8_t *gt_classify_wide_avx2(const uint8_t *block, uint64_t leads, uint64_t non_ascii, unsigned here,
                                         const uint8_t *ascii, uint8_t *out) {
@@ -45,21 +68,24 @@ GT_INLINE unsigned gt_classify_avx2(const uint8_t *p, unsigned n, uint8_t *tags,
     const __m256i low = _mm256_loadu_si256((const __m256i *)block), high = _mm256_loadu_si256((const __m256i *)(block + 32));
     const __m256i low_tags = gt_ascii_look_up_avx2(low), high_tags = gt_ascii_look_up_avx2(high);
     const uint64_t non_ascii = gt_sign_bits_avx2(low, high) & inside;
-    if (GT_BYTES || GT_LIKELY(non_ascii == 0)) {
+    if (GT_LIKELY(non_ascii == 0)) {
       _mm256_storeu_si256((__m256i *)out, low_tags);
       _mm256_storeu_si256((__m256i *)(out + 32), high_tags);
-#if GT_BYTES
-      gt_tag_wide_bytes(block, non_ascii, out);
-#endif
       leads[b] = inside;
       out += here;
     } else {
+#if GT_BYTES
+      gt_tag_bytes_avx2(block, inside, low_tags, high_tags, out);
+      leads[b] = inside;
+      out += here;
+#else
       uint8_t ascii[128] __attribute__((aligned(32))); /* 64 bytes are copied from any place in its first half */
       _mm256_store_si256((__m256i *)ascii, low_tags);
       _mm256_store_si256((__m256i *)(ascii + 32), high_tags);
       const __m256i limit = _mm256_set1_epi8(-64); /* signed: 0x80..0xBF is -128..-65 */
       leads[b] = ~gt_sign_bits_avx2(_mm256_cmpgt_epi8(limit, low), _mm256_cmpgt_epi8(limit, high)) & inside;
       out = gt_classify_wide_avx2(block, leads[b], non_ascii, here, ascii, out);
+#endif
     }
   }
   return (unsigned)(out - tags);
