@@ -152,7 +152,7 @@ def test_a_signal_leaves_nothing(tmp_path: Path, number: signal.Signals, status:
     assert process.stdout
     assert process.stdout.readline() == "ready\n"
     process.send_signal(number)
-    assert process.wait(timeout=20) == status
+    assert process.wait(timeout=60) == status
     process.stdout.close()
     assert names(tmp_path) == []
 
@@ -165,7 +165,7 @@ def test_a_killed_run_leaves_no_module_and_is_swept_up_later(tmp_path: Path, mon
     write_module(tmp_path, "beside a running one")  # whose folder is locked, and so kept
     assert len(list(tmp_path.glob(".gigatok-toy-*.tmp"))) == 1
     process.kill()
-    process.wait(timeout=20)
+    process.wait(timeout=60)
     process.stdout.close()
     assert len(list(tmp_path.glob(".gigatok-toy-*.tmp"))) == 1
     monkeypatch.setattr(atomic, "ABANDONED_AFTER", 60.0)

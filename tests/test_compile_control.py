@@ -11,8 +11,8 @@ from gigatok_compile import driver
 from gigatok_compile.errors import VerifyError
 
 FAULTS = {
-    "a start is lost at a block's end": ("boundary.inc.h", "return starts;", "return starts & ~(1ull << 63);", "boundaries ("),
-    "a run's carry is lost": ("boundary.inc.h", ">> last;", "& 0;", "boundaries ("),
+    "a start is lost at a block's end": ("boundary.inc.h", "return starts;", "return starts & ~(GT_NOWHERE + (1ull << 63));", "boundaries ("),
+    "a stream is lost between words": ("boundary.inc.h", "  before[0] = p0;", "  before[0] = GT_NOWHERE;", "boundaries ("),
     "the right state at a chunk's end": ("boundary.h", "return map[0];", "return map[GT_RIGHT_STATES - 1] * 0;", "boundaries ("),
     "the walk": ("walk.h", "cuts[i] = (uint8_t)entry;", "cuts[i] = (uint8_t)(entry | (i == 77));", "boundaries (automaton) "),
     "one instruction set": ("isa_swar.h", "", "\n#define gt_flatten_swar(m, b, o) gt_flatten_plain((m) & ~(1ull << 40), b, o)\n", ""),
