@@ -199,7 +199,7 @@ def notes(result: Mapping[str, Any]) -> str:
             found = classify(facts, result["baseline"], engine)
             if found.kind in ("refused", "error", "unchecked"):
                 messages.setdefault(f"{found.kind}: {shortened(found.message)}", []).append(name)
-        lines += [f"{VERSIONS[engine]}, {text} ({', '.join(names)})" for text, names in messages.items()]
+        lines += [f"{VERSIONS[engine]}, {text} ({named(names)})" for text, names in messages.items()]
     rivals = [
         cell
         for facts in grammars.values()
@@ -216,8 +216,14 @@ def notes(result: Mapping[str, Any]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
+def named(grammars: list[str], most: int = 6) -> str:
+    return ", ".join(grammars) if len(grammars) <= most else f"{len(grammars)} grammars"
+
+
 def shortened(message: str, width: int = 140) -> str:
+    """One line, without the patterns that some messages quote."""
     text = " ".join(message.split()).replace("|", "\\|")
+    text = text.partition(': ["')[0]
     return text if len(text) <= width else f"{text[: width - 4]} ..."
 
 
