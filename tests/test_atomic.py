@@ -18,7 +18,8 @@ from gigatok_compile.atomic import MANIFEST, MARKER_KEY, atomic_package
 from gigatok_compile.errors import BuildError, DefinitionError
 
 SLOW = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored, and that is inherited
 from pathlib import Path
 from gigatok_compile.atomic import atomic_package
 with atomic_package(Path(sys.argv[1]), "toy") as package:
@@ -147,12 +148,15 @@ def test_a_full_disk_or_a_locked_folder_is_explained(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, -2)])
 def test_a_signal_leaves_nothing(tmp_path: Path, number: signal.Signals, status: int) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", SLOW, tmp_path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", SLOW, tmp_path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     assert process.stdout
     assert process.stdout.readline() == "ready\n"
     process.send_signal(number)
-    assert process.wait(timeout=60) == status
+    assert process.wait(timeout=20) == status
     process.stdout.close()
     assert names(tmp_path) == []
 
@@ -165,7 +169,7 @@ def test_a_killed_run_leaves_no_module_and_is_swept_up_later(tmp_path: Path, mon
     write_module(tmp_path, "beside a running one")  # whose folder is locked, and so kept
     assert len(list(tmp_path.glob(".gigatok-toy-*.tmp"))) == 1
     process.kill()
-    process.wait(timeout=60)
+    process.wait(timeout=20)
     process.stdout.close()
     assert len(list(tmp_path.glob(".gigatok-toy-*.tmp"))) == 1
     monkeypatch.setattr(atomic, "ABANDONED_AFTER", 60.0)
