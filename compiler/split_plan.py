@@ -23,7 +23,7 @@ from gigatok_compile.bitstream.predicates import derive_predicates
 from gigatok_compile.bitstream.reduce import reduce_bimachine
 from gigatok_compile.emit.tag_tables import check_kernel_limits
 from gigatok_compile.emit.walk_tables import check_walk_limits
-from gigatok_compile.errors import CompileError, Unsupported
+from gigatok_compile.errors import CompileError, PatternError, Unsupported
 from gigatok_compile.ir.bimachine import Bimachine
 from gigatok_compile.ir.bits import BitProgram
 from gigatok_compile.ir.definition import (
@@ -189,4 +189,8 @@ def _plan_step(step: SplitStep) -> StepTier:
         kernel = compile_split(step)
     except Unsupported as error:
         return StepTier(step.where, step.pattern, "regex", str(error))
+    except PatternError:
+        raise
+    except CompileError as error:  # too many states: regular, and yet nothing but the regex tier can run it
+        return StepTier(step.where, step.pattern, "regex", error.message)
     return StepTier(step.where, step.pattern, kernel.tier, kernel.reason, kernel)

@@ -51,7 +51,6 @@ GT_INLINE uint32_t *gt_flatten_swar(uint64_t mask, uint32_t base, uint32_t *out)
 
 /* bits * 2 + (x == 0): the portable version, see isa_swar.h. */
 GT_INLINE uint64_t gt_push_zero_swar(uint64_t bits, uint64_t x) { return bits + bits + (x == 0); }
-#define gt_push_zero_plain gt_push_zero_swar
 
 #define GT_CHUNK 4096 /* bytes that one pass of a kernel takes; their masks and pieces stay in the nearest caches */
 #define GT_PAD_TAGS 512 /* tags past the last of a chunk, so that a word of several blocks is full */

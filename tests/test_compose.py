@@ -13,6 +13,7 @@ from gigatok_compile.automaton.determinise import boundary_automaton
 from gigatok_compile.bitstream.bimachine import build_bimachine
 from gigatok_compile.bitstream.interpret import pieces
 from gigatok_compile.bitstream.reduce import reduce_bimachine
+from gigatok_compile.errors import PatternError
 from gigatok_compile.grammars.registry import grammar_names, load_grammar
 from gigatok_compile.ir.bimachine import START, Bimachine
 from gigatok_compile.ir.bits import And, BitProgram, Class, Cycle, Link, Not, Or, Plain, Run
@@ -316,3 +317,13 @@ def test_an_altered_machine_or_program_is_caught(name: str) -> None:
     assert sum(unnoticed(machine, machine_pieces) for machine in misled) <= len(misled) * 2 // 3
     programs = altered_programs(kernel.bits)
     assert sum(unnoticed(program, pieces) for program in programs) <= len(programs) // 10
+
+
+def test_too_many_states_run_on_the_regex_tier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limits of the passes are no reason to refuse a definition; a pattern that does not parse is."""
+    monkeypatch.setattr("gigatok_compile.bitstream.bimachine.MAX_STATES", 8)
+    plan = plan_steps([SplitStep(r"a{30}|b", "oniguruma", "test")])
+    assert plan.kernel is None and plan.tier == plan.steps[0].tier == "regex"
+    assert "more than 8 states" in plan.reason
+    with pytest.raises(PatternError):
+        plan_steps([SplitStep("(", "oniguruma", "test")])
