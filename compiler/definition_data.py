@@ -34,6 +34,8 @@ def write_definition_data(definition: TokenizerDefinition) -> bytes:
         "ranks": np.ascontiguousarray(model.ranks, np.int32),
         "byte_ids": np.ascontiguousarray(model.byte_ids, np.int32),
     }
+    if model.affixes is not None:
+        arrays["affixes"] = np.ascontiguousarray(model.affixes, np.uint8)
     if any(step.kind == "NFC" for step in definition.normalizer):
         arrays |= nfc_data_for_runtime()
     buffer = io.BytesIO()

@@ -1,6 +1,7 @@
 """The compiler, stage by stage. Everything below is a flat list of passes; `--dump STAGE` prints any of them.
 
-definition   read_definition            the definition file, defaults filled in, ids resolved
+definition   read_definition            the definition file, defaults filled in, ids resolved, spaces respelled
+             derive_entries, imply_cuts which entries merging makes, and the cuts that follow
 pattern      parse_pattern              the pattern's syntax tree
 tags         partition                  the pattern over the coarsest partition of code points
 automaton    boundary_automaton         look-ahead from the right, leftmost-first automaton: the ground truth
@@ -44,6 +45,8 @@ from gigatok_compile.split_plan import plan_split
 from gigatok_compile.verify.report import VerifyReport
 from gigatok_compile.verify.verify import BUDGET_SECONDS, verify_module
 from gigatok_compile.vocabulary.added_tokens import AddedTokenPlan, plan_added_tokens
+from gigatok_compile.vocabulary.implied_cuts import imply_cuts
+from gigatok_compile.vocabulary.self_encoding import derive_entries
 from gigatok_compile.vocabulary.tables import VocabularyFacts, build_vocabulary_tables
 from gigatok_compile.vocabulary.token_lookup import plan_token_lookup
 
@@ -76,7 +79,8 @@ class CompileResult:
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """All that is known before C is written. `tables` is None on the regex tier."""
+    """All that is known before C is written. `definition` has the cuts that its vocabulary implies among its steps; `tables` is
+    None on the regex tier."""
 
     definition: TokenizerDefinition
     split: SplitPlan
@@ -115,8 +119,8 @@ def compile_definition(
     if name is not None:
         check_name(name)
     report("read", source)
-    definition = _read(source, grammar, name)
-    compilation = analyse(definition, report)
+    compilation = analyse(_read(source, grammar, name), report)
+    definition = compilation.definition
     for warning in (*definition.warnings, *compilation.added.warnings, *slow_tiers(compilation.split)):
         report("warning", warning)
     files = None
@@ -158,6 +162,9 @@ def compile_definition(
 
 def analyse(definition: TokenizerDefinition, report: Report = lambda stage, detail: None) -> Compilation:
     """Every pass that needs no C compiler."""
+    report("vocabulary", f"{sum(token is not None for token in definition.model.tokens)} entries")
+    derivations = derive_entries(definition.model)
+    definition = imply_cuts(definition, derivations)
     report("split", "compiling the pre-tokenizer")
     split = plan_split(definition)
     report("added tokens", f"{len(definition.added_tokens)}")
@@ -168,8 +175,8 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
     )
     if split.kernel is None:
         return Compilation(definition, split, added, None, None)
-    report("vocabulary", f"{sum(token is not None for token in definition.model.tokens)} entries")
-    vocabulary_tables, facts = build_vocabulary_tables(definition.model)
+    report("tables", "laying out the vocabulary")
+    vocabulary_tables, facts = build_vocabulary_tables(definition.model, derivations)
     lookup = plan_token_lookup(
         definition.model.tokens,
         definition.added_tokens,
@@ -210,6 +217,7 @@ def dump(source: str, stage: str, *, grammar: str | None = None, name: str | Non
     definition = _read(source, grammar, name)
     if stage == "definition":
         return str(definition)
+    definition = imply_cuts(definition, derive_entries(definition.model))
     if stage == "pattern":
         steps = [step for step in definition.pre_tokenizer if isinstance(step, SplitStep)]
         return "\n".join(repr(parse_pattern(step.pattern, step.dialect, step.where)) for step in steps)

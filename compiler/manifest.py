@@ -73,6 +73,11 @@ def build_manifest(
         "normalizer": [{"kind": step.kind, "options": dict(step.options)} for step in definition.normalizer],
         "pre_tokenizer": [_step_entry(step) for step in definition.pre_tokenizer],
         "ignore_merges": definition.model.ignore_merges,
+        "model": {
+            "atoms": definition.model.atoms,
+            "unk_id": definition.model.unk_id,
+            "fuse_unk": definition.model.fuse_unk,
+        },
         "post_processor": {
             "prefix": list(definition.post_processor.prefix),
             "suffix": list(definition.post_processor.suffix),

@@ -34,7 +34,7 @@ from gigatok_compile.ir.definition import (
     TokenizerDefinition,
 )
 from gigatok_compile.ir.split import SplitKernel, SplitPlan, StepKernel, StepTier
-from gigatok_compile.ir.tags import Tag
+from gigatok_compile.ir.tags import Tag, TagProgram
 from gigatok_compile.pattern.codeset import CodeSet
 from gigatok_compile.pattern.names import tag_names
 from gigatok_compile.pattern.parse import parse_pattern
@@ -64,8 +64,9 @@ def plan_pre_tokenizer(steps: Sequence[PreTokenizerStep]) -> SplitPlan:
         if isinstance(step, ByteLevelStep) and step.add_prefix_space and _splits(steps[:number]):
             reason = f"{step.where}: add_prefix_space after a splitting step is not compiled"
             return replace(plan, kernel=None, reason=reason)
-        if isinstance(step, MetaspaceStep) and _splits(steps[number + 1 :]):
-            reason = f"{step.where}: a step after Metaspace sees its marks, which is not compiled yet"
+        # respelled it stands before all others, and what it does is done like a normalizer's work (definition/respell.py)
+        if isinstance(step, MetaspaceStep) and not step.respelled:
+            reason = f"{step.where}: Metaspace after a splitting step is not compiled"
             return replace(plan, kernel=None, reason=reason)
     return plan
 
@@ -100,6 +101,8 @@ def compile_split(step: SplitStep) -> StepKernel:
         if step.is_regex
         else literal_program(step.pattern)
     )
+    if step.swapped:
+        tags = _swap(tags, ord(" "), ord(step.swapped))
     look, automaton = boundary_automaton(tags)
     machine, alphabet, _ = _reduced(
         build_bimachine(automaton, look, step.behavior, step.invert), [CodeSet.of(tag.ranges) for tag in tags.tags]
@@ -172,6 +175,19 @@ def _reduced(machine: Bimachine, sets: Sequence[CodeSet]) -> tuple[Bimachine, tu
     ]
     names = tag_names(merged)
     return machine, tuple(Tag(i, names[i], code_set.ranges) for i, code_set in enumerate(merged)), tag_of
+
+
+def _swap(program: TagProgram, one: int, other: int) -> TagProgram:
+    """The same program for a text in which two characters are swapped."""
+    both = CodeSet.of([(one, one), (other, other)])
+    sets = []
+    for tag in program.tags:
+        held = CodeSet(tag.ranges)
+        back = [c for c, d in ((one, other), (other, one)) if d in held]
+        sets.append((held - both) | CodeSet.of((c, c) for c in back))
+    names = tag_names(sets)
+    tags = tuple(Tag(tag.index, names[tag.index], sets[tag.index].ranges) for tag in program.tags)
+    return replace(program, tags=tags)
 
 
 def _joint(first: Sequence[Tag], second: Sequence[Tag]) -> tuple[list[tuple[int, int]], list[CodeSet]]:

@@ -1,4 +1,4 @@
-"""Byte-level BPE in plain Python: the same ids as the reference, in n log n steps.
+"""BPE in plain Python: the same ids as the reference, in n log n steps.
 
 The pair with the lowest rank merges first, the leftmost one among equals; a heap holds the pairs, and one that no longer
 stands in the text is passed over when it comes up.
@@ -16,15 +16,23 @@ _CACHED_BYTES = 1 << 24  # of pieces; then the cache starts anew
 _CACHED_PIECE = 1 << 10  # longer pieces hardly repeat
 
 
+CONTINUES, ENDS = 1, 2  # bits of `affixes`
+
+
 class BytePairEncoder:
     """A vocabulary and its merges.
 
     Args:
-        tokens: bytes of each id, None for ids that are no model entry.
+        tokens: bytes of text of each id, without affixes; None for ids that are no model entry.
         merges: (m, 3) int32 rows left id, right id, merged id.
         ranks: (m,) int32, the rank of each row, lower first.
-        byte_ids: (256,) int32, -1 for bytes without an id: such bytes are dropped, as in the reference.
+        byte_ids: (256,) int32, the id of each byte; of characters what they fall back to. -1 for none.
         ignore_merges: a whole piece that is an entry gets its id without merging.
+        characters: merging begins with characters, not with bytes.
+        unk_id: of what is no entry and falls back to nothing; -1: it is dropped, as in the reference.
+        fuse_unk: neighbours of that kind are one id.
+        affixes: (n,) uint8, whether an entry has the prefix of what continues a word (1) and the suffix of what ends one (2);
+            None where the definition has neither.
     """
 
     def __init__(
@@ -34,9 +42,28 @@ class BytePairEncoder:
         ranks: npt.NDArray[np.int32],
         byte_ids: npt.NDArray[np.int32],
         ignore_merges: bool,
+        *,
+        characters: bool = False,
+        unk_id: int = -1,
+        fuse_unk: bool = False,
+        affixes: npt.NDArray[np.uint8] | None = None,
     ) -> None:
-        self.byte_ids: list[int] = byte_ids.tolist()
-        self.whole = {t: i for i, t in enumerate(tokens) if t is not None} if ignore_merges else {}
+        self.characters = characters
+        self.unk_id = unk_id
+        self.fuse_unk = fuse_unk
+        flags = [0] * len(tokens) if affixes is None else affixes.tolist()
+        self.continues = CONTINUES if any(flag & CONTINUES for flag in flags) else 0
+        self.ends = ENDS if any(flag & ENDS for flag in flags) else 0
+        # entries of one byte or character, by what they are and where they stand
+        self.atoms: dict[tuple[bytes, int], int] = {}
+        if not characters and affixes is None:
+            self.atoms = {(bytes([b]), 0): i for b, i in enumerate(byte_ids.tolist()) if i >= 0}
+        else:
+            longest = 4 if characters else 1
+            self.atoms = {(t, flags[i]): i for i, t in enumerate(tokens) if t and len(t) <= longest and _single(t)}
+        self.fallback: list[int] = byte_ids.tolist() if characters else [-1] * 256
+        alone = {i: t for i, t in enumerate(tokens) if t is not None and flags[i] == self.ends}
+        self.whole = {t: i for i, t in alone.items()} if ignore_merges else {}
         pairs = zip(merges[:, 0].tolist(), merges[:, 1].tolist(), strict=True)
         results = zip(ranks.tolist(), merges[:, 2].tolist(), strict=True)
         self.merges: dict[tuple[int, int], tuple[int, int]] = dict(zip(pairs, results, strict=True))
@@ -60,9 +87,33 @@ class BytePairEncoder:
             self.cached_bytes = len(piece)
         self.cache[piece] = ids
 
+    def begin(self, piece: bytes) -> list[int]:
+        """The ids that merging begins with.
+
+        What is unknown comes before the next known atom, so after bytes that characters between fell back to (measured).
+        """
+        units = [c.encode() for c in piece.decode()] if self.characters else [bytes([b]) for b in piece]
+        ids: list[int] = []
+        pending = False
+        for at, unit in enumerate(units):
+            where = (self.continues if at else 0) | (self.ends if at == len(units) - 1 else 0)
+            found = self.atoms.get((unit, where))
+            fallen = [self.fallback[byte] for byte in unit] if found is None else []
+            if found is None and min(fallen) >= 0:
+                ids += fallen
+                continue
+            if pending and (found is not None or not self.fuse_unk):
+                ids.append(self.unk_id)
+                pending = False
+            if found is not None:
+                ids.append(found)
+            else:
+                pending = self.unk_id >= 0
+        return [*ids, self.unk_id] if pending else ids
+
     def merge(self, piece: bytes) -> list[int]:
         """Ids of one piece by merging alone."""
-        ids = [self.byte_ids[byte] for byte in piece if self.byte_ids[byte] >= 0]
+        ids = self.begin(piece)
         n = len(ids)
         if n < 2:
             return ids
@@ -86,3 +137,8 @@ class BytePairEncoder:
             if before[left] >= 0 and (found := find((ids[before[left]], merged))):
                 heappush(heap, (*found, before[left]))
         return [i for i in ids if i >= 0]
+
+
+def _single(token: bytes) -> bool:
+    """One byte, or one character."""
+    return len(token) == 1 or (token[0] >= 0xC0 and all(byte & 0xC0 == 0x80 for byte in token[1:]))

@@ -15,7 +15,7 @@ class DefinitionData(NamedTuple):
 
     added_bytes: what decoding makes of each added token, in manifest order.
     added_hidden: whether decoding leaves it out when special tokens are to be skipped.
-    merges (m, 3), ranks (m,), byte_ids (256,): int32, as in gigatok_runtime.bpe.
+    merges (m, 3), ranks (m,), byte_ids (256,): int32, as in gigatok_runtime.bpe. affixes: (n,) uint8 or None.
     patterns: for each split step in order, its pattern for the `regex` package with properties written out as ranges.
     nfc: arrays for gigatok_runtime.nfc, empty when no normalizer needs them.
     """
@@ -26,6 +26,7 @@ class DefinitionData(NamedTuple):
     merges: npt.NDArray[np.int32]
     ranks: npt.NDArray[np.int32]
     byte_ids: npt.NDArray[np.int32]
+    affixes: npt.NDArray[np.uint8] | None
     patterns: list[str]
     nfc: dict[str, npt.NDArray[Any]]
 
@@ -46,6 +47,7 @@ def read_definition_data(directory: Path) -> DefinitionData:
                 merges=arrays["merges"],
                 ranks=arrays["ranks"],
                 byte_ids=arrays["byte_ids"],
+                affixes=arrays["affixes"] if "affixes" in arrays.files else None,
                 patterns=[(item or b"").decode() for item in _unpack(arrays, "pattern")],
                 nfc={name: arrays[name] for name in arrays.files if name.startswith("nfc_")},
             )

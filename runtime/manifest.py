@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
-FORMAT = 1
+FORMAT = 2
 """The value of the "gigatok" key; a package with another one was made for another runtime."""
 
 
@@ -27,7 +27,7 @@ class Manifest(TypedDict):
 
     tiers: one of "bitstream", "automaton", "regex" for each pre-tokenizer step that cuts. vocabulary_size: entries, added
     tokens included. max_id: the largest id. word_ranges: inclusive ranges of the code points that `single_word` takes for
-    word characters; empty when no token asks. verification: what was checked at compile time, or None.
+    word characters; empty when no token asks. model: atoms ("bytes" or "characters"), unk_id (-1: none), fuse_unk. verification: what was checked at compile time, or None.
     """
 
     gigatok: int
@@ -47,6 +47,7 @@ class Manifest(TypedDict):
     normalizer: list[dict[str, Any]]
     pre_tokenizer: list[dict[str, Any]]
     ignore_merges: bool
+    model: dict[str, Any]
     post_processor: dict[str, list[int]]
     truncation: dict[str, Any] | None
     padding: dict[str, Any] | None

@@ -23,7 +23,7 @@ from gigatok_runtime.special import Special, resolve_modes
 from gigatok_runtime.splitting import Splitter
 from gigatok_runtime.texts import Buffer, Errors, Ids, Text, as_bytes, as_ids, as_str, check_errors, check_threads
 
-PieceStep = Callable[[str], list[str]]
+PieceStep = Callable[[str], list[str]]  # or a _Metaspace
 Spans = list[tuple[int, int]]
 
 
@@ -42,7 +42,18 @@ class RegexEngine:
         self.join_surrogates = manifest["source_format"] == "tiktoken"
         self.normalizers = [_normalizer(step["kind"], data) for step in manifest["normalizer"]]
         self.steps, self.byte_steps = _piece_steps(manifest, data)
-        self.bpe = BytePairEncoder(data.tokens, data.merges, data.ranks, data.byte_ids, manifest["ignore_merges"])
+        model = manifest["model"]
+        self.bpe = BytePairEncoder(
+            data.tokens,
+            data.merges,
+            data.ranks,
+            data.byte_ids,
+            manifest["ignore_merges"],
+            characters=model["atoms"] == "characters",
+            unk_id=model["unk_id"],
+            fuse_unk=model["fuse_unk"],
+            affixes=data.affixes,
+        )
         self.raw_matcher = self._matcher(normalized=False)
         self.normalized_matcher = self._matcher(normalized=True)
         self.bytes_of = {i: token for i, token in enumerate(data.tokens) if token is not None}
@@ -65,11 +76,17 @@ class RegexEngine:
             text = normalizer(text)
         return text
 
-    def split(self, text: str) -> list[bytes]:
-        """The pre-tokens of a normalized text without added tokens. Not all are UTF-8 where a step cuts bytes."""
+    def split(self, text: str, at_start: bool = True) -> list[bytes]:
+        """The pre-tokens of a normalized text without added tokens. Not all are UTF-8 where a step cuts bytes.
+
+        at_start: it begins where the original text does.
+        """
         pieces = [text] if text else []
         for step in self.steps:
-            pieces = [part for piece in pieces for part in step(piece)]
+            if isinstance(step, _Metaspace):
+                pieces = [step.replaced(piece, at_start and number == 0) for number, piece in enumerate(pieces)]
+            elif not (isinstance(step, _Split) and step.derived):
+                pieces = [part for piece in pieces for part in step(piece)]
         found = [piece.encode() for piece in pieces]
         for splitter in self.byte_steps:
             found = [piece[start:stop] for piece in found for start, stop in splitter.spans(bytes_to_alphabet(piece))]
@@ -90,14 +107,14 @@ class RegexEngine:
         spans = [(0, len(text))] if text else []
         for step in self.steps:
             if isinstance(step, _Split):
-                spans = [(lo + a, lo + b) for lo, hi in spans for a, b in step.splitter.spans(text[lo:hi])]
+                spans = [(lo + a, lo + b) for lo, hi in spans for a, b in step.spans(text[lo:hi])]
         if text.isascii():
             return spans
         offsets = np.concatenate([[0], np.cumsum([len(c.encode()) for c in text])]).tolist()
         return [(offsets[start], offsets[stop]) for start, stop in spans]
 
-    def _plain_ids(self, text: str) -> Iterator[int]:
-        for piece in self.split(text):
+    def _plain_ids(self, text: str, at_start: bool) -> Iterator[int]:
+        for piece in self.split(text, at_start):
             yield from self.bpe.encode(piece)
 
     def _ids(self, text: str, modes: bytes, index: int | None) -> list[int]:
@@ -117,7 +134,7 @@ class RegexEngine:
                 if inner is not None:
                     ids.append(added[inner]["id"])
                 else:
-                    ids += self._plain_ids(normalized[first:last])
+                    ids += self._plain_ids(normalized[first:last], start == first == 0)
         return ids
 
     def _encode_all(
@@ -209,13 +226,36 @@ class RegexEngine:
 
 
 class _Split:
-    """A step that cuts."""
+    """A step that cuts.
 
-    def __init__(self, splitter: Splitter) -> None:
+    swapped: a character that changes places with the space for this step, or "". derived: the compiler's own, to which ids
+    owe nothing; only `spans` shows where it cuts.
+    """
+
+    def __init__(self, splitter: Splitter, swapped: str, derived: bool) -> None:
         self.splitter = splitter
+        self.swap = {ord(" "): swapped, ord(swapped): " "} if swapped else None
+        self.derived = derived
+
+    def spans(self, piece: str) -> Spans:
+        return self.splitter.spans(piece.translate(self.swap) if self.swap else piece)
 
     def __call__(self, piece: str) -> list[str]:
-        return [piece[start:end] for start, end in self.splitter.spans(piece)]
+        return [piece[start:end] for start, end in self.spans(piece)]
+
+
+class _Metaspace:
+    """The Metaspace pre-tokenizer: spaces become its mark, or (respelled) marks become spaces, and one is put before a piece
+    that does not begin with one."""
+
+    def __init__(self, mark: str, scheme: str, respelled: bool) -> None:
+        self.old, self.new = (mark, " ") if respelled else (" ", mark)
+        self.scheme = scheme
+
+    def replaced(self, piece: str, at_start: bool) -> str:
+        piece = piece.replace(self.old, self.new)
+        prepends = self.scheme == "always" or (self.scheme == "first" and at_start)
+        return self.new + piece if prepends and not piece.startswith(self.new) else piece
 
 
 def _prefix_space(piece: str) -> list[str]:
@@ -223,15 +263,18 @@ def _prefix_space(piece: str) -> list[str]:
     return [piece if piece.startswith(" ") else " " + piece]
 
 
-def _piece_steps(manifest: Manifest, data: DefinitionData) -> tuple[list[PieceStep], list[Splitter]]:
+def _piece_steps(manifest: Manifest, data: DefinitionData) -> tuple[list[PieceStep | _Metaspace], list[Splitter]]:
     """Steps on text, and after them those on characters that stand for bytes."""
     patterns = iter(data.patterns)
-    steps: list[PieceStep] = []
+    steps: list[PieceStep | _Metaspace] = []
     byte_steps: list[Splitter] = []
     for step in manifest["pre_tokenizer"]:
         match step["kind"]:
             case "Split":
-                steps.append(_Split(Splitter(next(patterns), step["behavior"], step["invert"])))
+                splitter = Splitter(next(patterns), step["behavior"], step["invert"])
+                steps.append(_Split(splitter, step["swapped"], step["derived"]))
+            case "Metaspace":
+                steps.append(_Metaspace(step["replacement"], step["prepend_scheme"], step["respelled"]))
             case "ByteSplit":
                 byte_steps.append(Splitter(next(patterns), step["behavior"], step["invert"]))
             case "ByteLevel":

@@ -100,7 +100,7 @@ GT_API int64_t gt_count(const uint8_t *text, size_t length, const gt_call *call)
   gt_thread *const t = gt_thread_self();
   if (!t) return GT_NO_MEMORY;
   gt_ids ids = {t->ids, 0, t->id_capacity};
-  gt_counting_sink sink = {{{gt_count_stretch, gt_count_id, t, &t->normalized, &t->prefixed}, &ids}, 0};
+  gt_counting_sink sink = {{{gt_count_stretch, gt_count_id, t, &t->normalized, &t->prefixed, 0}, &ids}, 0};
   gt_fault fault;
   const int status = gt_walk_text(&sink.encoding.sink, text, length, call, &fault);
   t->ids = ids.p;

@@ -172,7 +172,7 @@ GT_NOINLINE int gt_learn(gt_thread *t, const uint8_t *text, const uint8_t *limit
         gt_make_hot(t, n, miss->lo, value);
       } else {
         const uint8_t *const p = text + at, *const end = p + n;
-        const uint8_t *const cut = n > 16 || gt_worth_cutting(p, n) ? gt_next_cut(p, end) : end;
+        const uint8_t *const cut = gt_first_cut(p, end);
         const size_t count = cut < end ? gt_find_parts(t, p, end, cut) : 0;
         if (!count) {
           gt_new_word *const word = &t->new_words[words++];

@@ -5,6 +5,9 @@
  * there is xored with the left's number, so that for a pair that merges only the merged token is left, and the lowest of
  * such words is the pair of the best rank. With the pair's position in its low five bits, equal ranks go leftmost first.
  *
+ * A word begins as its atoms: bytes, or with GT_CHARACTERS the characters that are entries. A character that is none falls
+ * back to tokens for its bytes. With GT_AFFIXES an atom's token depends on whether it is the word's first or its last.
+ *
  *   n <= 3      by hand
  *   n <= 32     the keys of all pairs in an array, their minimum taken each step; tokens in a linked list. In gt_merge_many
  *               six words advance together, without branches: alone, each step waits for the one before.
@@ -50,18 +53,103 @@ GT_INLINE uint32_t gt_token_id_of(uint64_t token) {
 
 GT_INLINE uint64_t gt_min64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* ------------------------------------------------------------------ two and three bytes */
+/* ------------------------------------------------------------------ atoms */
 
-/* Ids of 1 to 3 bytes, none of them without an id. */
-GT_INLINE size_t gt_merge_tiny(const uint8_t *p, size_t n, uint32_t *out) {
-  uint64_t a = gt_merge_atoms[p[0]];
+/* Which of the four tokens of an atom stands at this place of a word. */
+GT_INLINE size_t gt_atom_variant(int first, int last) {
+  return (size_t)((GT_CONTINUES && !first) | (GT_ENDS && last) << 1);
+}
+
+#if GT_CHARACTERS
+/* The code point at p (valid UTF-8) and the length of its character. */
+GT_INLINE uint32_t gt_atom_code_point(const uint8_t *p, size_t *length) {
+  const uint32_t a = p[0];
+  const size_t n = *length = a < 0x80 ? 1 : a < 0xE0 ? 2 : a < 0xF0 ? 3 : 4;
+  if (n == 1) return a;
+  if (n == 2) return (a & 0x1F) << 6 | (p[1] & 0x3F);
+  if (n == 3) return (a & 0x0F) << 12 | (uint32_t)(p[1] & 0x3F) << 6 | (p[2] & 0x3F);
+  return (a & 0x07) << 18 | (uint32_t)(p[1] & 0x3F) << 12 | (uint32_t)(p[2] & 0x3F) << 6 | (p[3] & 0x3F);
+}
+
+/* The token of the character at p, 0 if it is no entry. */
+GT_INLINE uint64_t gt_atom(const uint8_t *p, size_t variant, size_t *length) {
+  if (GT_LIKELY(p[0] < 0x80)) {
+    *length = 1;
+    return gt_merge_atoms[variant << 8 | p[0]];
+  }
+  const uint32_t c = gt_atom_code_point(p, length);
+  const size_t page = gt_atom_page_of[variant * (0x110000 >> GT_ATOM_PAGE_BITS) + (c >> GT_ATOM_PAGE_BITS)];
+  return gt_atom_pages[page << GT_ATOM_PAGE_BITS | (c & ((1u << GT_ATOM_PAGE_BITS) - 1))];
+}
+#else
+GT_INLINE uint64_t gt_atom(const uint8_t *p, size_t variant, size_t *length) {
+  *length = 1;
+  return gt_merge_atoms[variant << 8 | p[0]];
+}
+#endif
+
+/* All bytes of a character have a token to fall back to: how many these are, or 0. */
+GT_INLINE size_t gt_atom_fallback(const uint8_t *p, size_t length, uint64_t *tokens) {
+#if GT_CHARACTERS
+  for (size_t k = 0; k < length; k++) {
+    tokens[k] = gt_merge_bytes[p[k]];
+    if (GT_MERGE_MISSING && !tokens[k]) return 0;
+  }
+  return length;
+#else
+  (void)p, (void)length, (void)tokens;
+  return 0;
+#endif
+}
+
+/* Tokens of a word's atoms, at most n; their number. For words in which everything is an atom or falls back to some. */
+GT_INLINE size_t gt_atoms(const uint8_t *p, size_t n, uint64_t *tokens) {
+  size_t count = 0;
+  for (size_t i = 0, length; i < n; i += length) {
+    const size_t last = GT_ENDS && (GT_CHARACTERS ? i + gt_sequence_length(p[i]) == n : i + 1 == n);
+    const uint64_t token = gt_atom(p + i, gt_atom_variant(i == 0, (int)last), &length);
+    if (GT_LIKELY(token)) tokens[count++] = token;
+    else count += gt_atom_fallback(p + i, length, tokens + count);
+  }
+  return count;
+}
+
+/* The same for all words, as the reference goes about it: what is unknown is one id each, or for a stretch of them
+ * (GT_FUSE_UNKNOWN), which comes before the next atom that is known, so *after* bytes that were fallen back to between. */
+GT_NOINLINE size_t gt_atoms_unknown(const uint8_t *p, size_t n, uint64_t *tokens) {
+  size_t count = 0;
+#if GT_HAS_UNKNOWN
+  int pending = 0;
+#endif
+  for (size_t i = 0, length; i < n; i += length) {
+    const size_t last = GT_ENDS && (GT_CHARACTERS ? i + gt_sequence_length(p[i]) == n : i + 1 == n);
+    const uint64_t token = gt_atom(p + i, gt_atom_variant(i == 0, (int)last), &length);
+    const size_t fallen = token ? 0 : gt_atom_fallback(p + i, length, tokens + count);
+    count += fallen;
+#if GT_HAS_UNKNOWN
+    if (pending && (token || (!fallen && !GT_FUSE_UNKNOWN))) {
+      tokens[count++] = gt_merge_unknown[0];
+      pending = 0;
+    }
+    pending |= !token && !fallen;
+#endif
+    if (token) tokens[count++] = token;
+  }
+#if GT_HAS_UNKNOWN
+  if (pending) tokens[count++] = gt_merge_unknown[0];
+#endif
+  return count;
+}
+
+/* ------------------------------------------------------------------ up to three bytes */
+
+/* Ids of up to three tokens, which may be merged. */
+GT_INLINE size_t gt_merge_few(uint64_t a, uint64_t b, const uint64_t c, size_t n, uint32_t *out) {
   if (n == 1) {
     out[0] = gt_token_id_of(a);
     return 1;
   }
-  uint64_t b = gt_merge_atoms[p[1]];
   if (n == 3) {
-    const uint64_t c = gt_merge_atoms[p[2]];
     const uint64_t ab = gt_pair_key(a, b), bc = gt_pair_key(b, c);
     if (ab <= bc && ab < GT_NO_PAIR) { /* equal: the same pair twice, the left one goes first */
       a = ab & GT_TOKEN_MASK;
@@ -83,6 +171,17 @@ GT_INLINE size_t gt_merge_tiny(const uint8_t *p, size_t n, uint32_t *out) {
   out[0] = gt_token_id_of(a);
   out[1] = gt_token_id_of(b);
   return 2;
+}
+
+/* Ids of 1 to 3 bytes, everything in which is an atom or falls back to some. */
+GT_INLINE size_t gt_merge_tiny(const uint8_t *p, size_t n, uint32_t *out) {
+#if GT_CHARACTERS || GT_AFFIXES
+  uint64_t tokens[4] = {0, 0, 0, 0};
+  n = gt_atoms(p, n, tokens);
+  return gt_merge_few(tokens[0], tokens[1], tokens[2], n, out);
+#else
+  return gt_merge_few(gt_merge_atoms[p[0]], n > 1 ? gt_merge_atoms[p[1]] : 0, n > 2 ? gt_merge_atoms[p[2]] : 0, n, out);
+#endif
 }
 
 /* ------------------------------------------------------------------ up to 32 bytes */
@@ -114,8 +213,12 @@ GT_INLINE void gt_lane_begin(gt_lane *lane, const uint8_t *p, size_t n, size_t s
   for (size_t i = 0; i < size; i++) lane->key[i] = GT_KEY_NONE;
   memcpy(lane->next, gt_lane_next, size + 8);
   memcpy(lane->previous, gt_lane_previous, size + 8);
-  uint64_t left = gt_merge_atoms[p[0]];
   lane->token[0] = 0;
+#if GT_CHARACTERS || GT_AFFIXES
+  n = gt_atoms(p, n, lane->token + 1);
+  for (size_t i = 1; i < n; i++) lane->key[i] = gt_pair_key(lane->token[i], lane->token[i + 1]) | i;
+#else
+  uint64_t left = gt_merge_atoms[p[0]];
   lane->token[1] = left;
   for (size_t i = 1; i < n; i++) {
     const uint64_t right = gt_merge_atoms[p[i]];
@@ -123,6 +226,7 @@ GT_INLINE void gt_lane_begin(gt_lane *lane, const uint8_t *p, size_t n, size_t s
     lane->key[i] = gt_pair_key(left, right) | i;
     left = right;
   }
+#endif
   lane->token[n + 1] = 0;
   lane->next[n + 1] = (uint8_t)(n + 1); /* gt_lane_ids may step past the end */
   lane->count = n;
@@ -228,7 +332,7 @@ GT_INLINE uint64_t gt_tree_key(uint64_t left, uint64_t right, size_t at) {
   return key < GT_NO_PAIR ? (key & GT_TOKEN_MASK) >> GT_NUMBER_SHIFT << 32 | at : ~0ull;
 }
 
-/* Any n; bytes without an id are dropped. SIZE_MAX if there is no memory, or 2^32 - 1 bytes or more. */
+/* Any n; what is unknown is dropped, or the id that stands for that. SIZE_MAX if there is no memory, or 2^32 - 1 bytes or more. */
 static size_t gt_merge_long(const uint8_t *p, size_t n, uint32_t *out, gt_scratch *scratch) {
   if (n >= UINT32_MAX) return SIZE_MAX;
   size_t sizes[GT_TREE_LEVELS], keys = 0;
@@ -245,12 +349,10 @@ static size_t gt_merge_long(const uint8_t *p, size_t n, uint32_t *out, gt_scratc
   tree.level[0] = memory;
   for (unsigned l = 0; l < tree.top; l++) tree.level[l + 1] = tree.level[l] + sizes[l];
 
-  size_t count = 0;
-  for (size_t i = 0; i < n; i++) {
-    const uint64_t atom = gt_merge_atoms[p[i]];
-    if (!atom) continue;
-    symbol[count] = (gt_symbol){atom, (uint32_t)count + 1, (uint32_t)count - 1};
-    count++;
+  /* the leaves are made of the symbols later: until then their memory holds the tokens */
+  size_t count = GT_MERGE_MISSING ? gt_atoms_unknown(p, n, tree.level[0]) : gt_atoms(p, n, tree.level[0]);
+  for (size_t i = 0; i < count; i++) {
+    symbol[i] = (gt_symbol){tree.level[0][i], (uint32_t)i + 1, (uint32_t)i - 1};
   }
   const size_t symbols = count; /* `symbols` as a neighbour means the end */
   for (size_t i = 0; i < sizes[0]; i++) {
@@ -288,23 +390,25 @@ static size_t gt_merge_long(const uint8_t *p, size_t n, uint32_t *out, gt_scratc
 
 /* ------------------------------------------------------------------ one word, many words */
 
-#if GT_MERGE_MISSING
-GT_INLINE int gt_bytes_have_ids(const uint8_t *p, size_t n) {
-  int all = 1;
-  for (size_t i = 0; i < n; i++) all &= gt_merge_atoms[p[i]] != 0;
-  return all;
-}
-#else
-GT_INLINE int gt_bytes_have_ids(const uint8_t *p, size_t n) {
+/* Everything in a word is an atom or falls back to some. */
+GT_INLINE int gt_has_atoms(const uint8_t *p, size_t n) {
+#if !GT_MERGE_MISSING
   (void)p, (void)n;
   return 1;
-}
+#else
+  for (size_t i = 0, length; i < n; i += length) {
+    const size_t last = GT_ENDS && (GT_CHARACTERS ? i + gt_sequence_length(p[i]) == n : i + 1 == n);
+    uint64_t fallen[4];
+    if (!gt_atom(p + i, gt_atom_variant(i == 0, (int)last), &length) && !gt_atom_fallback(p + i, length, fallen)) return 0;
+  }
+  return 1;
 #endif
+}
 
 /* Ids of one pre-token, or of a part of one between safe cuts. `out` has room for n ids, n >= 1; returns how many they are,
  * or SIZE_MAX when memory is out (never for n <= 32). */
 static inline size_t gt_merge(const uint8_t *p, size_t n, uint32_t *out, gt_scratch *scratch) {
-  if (n > GT_LANE_BYTES || GT_UNLIKELY(!gt_bytes_have_ids(p, n))) return gt_merge_long(p, n, out, scratch);
+  if (n > GT_LANE_BYTES || GT_UNLIKELY(!gt_has_atoms(p, n))) return gt_merge_long(p, n, out, scratch);
   if (n <= 3) return gt_merge_tiny(p, n, out);
   if (n <= 8) return gt_merge_one(p, n, out, 8);
   return n <= 16 ? gt_merge_one(p, n, out, 16) : gt_merge_one(p, n, out, 32);
@@ -367,7 +471,7 @@ static int gt_merge_sorted(gt_piece *pieces, size_t count, gt_scratch *scratch) 
   for (size_t i = 0; i < count; i++) {
     gt_piece *const piece = &pieces[i];
     const size_t n = piece->length;
-    lengths[i] = n <= 3 || n > GT_LANE_BYTES || GT_UNLIKELY(!gt_bytes_have_ids(piece->bytes, n)) ? 0 : (uint8_t)n;
+    lengths[i] = n <= 3 || n > GT_LANE_BYTES || GT_UNLIKELY(!gt_has_atoms(piece->bytes, n)) ? 0 : (uint8_t)n;
     ends[lengths[i]]++;
     if (lengths[i]) continue;
     const size_t ids = gt_merge(piece->bytes, n, piece->ids, scratch);

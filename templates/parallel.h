@@ -99,7 +99,7 @@ static int gt_cut_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *en
   /* what lies in scratch memory is needed until the end */
   const uint8_t *const normalized = sink->normalized->memory, *const prefixed = sink->prefixed->memory;
   const int in_normalized = normalized && begin >= normalized && begin < normalized + sink->normalized->capacity;
-  if (in_normalized || (GT_ADD_PREFIX_SPACE && begin == prefixed)) {
+  if (in_normalized || ((GT_ADD_PREFIX_SPACE || GT_METASPACE) && begin == prefixed)) {
     if (!gt_grow((void **)&w->owned, &w->owned_capacity, w->owned_count + 1, sizeof *w->owned)) return GT_NO_MEMORY;
     if (in_normalized) { /* more stretches may lie there */
       w->owned[w->owned_count++] = sink->normalized->memory;
@@ -189,7 +189,7 @@ static int gt_plan_work(gt_work *w, gt_thread *t, int64_t n_texts, gt_fault *fau
   gt_task *task = NULL;
   for (int64_t i = 0; i < n_texts; i++) {
     if (w->lengths[i] >= GT_LARGE_TEXT) {
-      gt_cutting_sink sink = {{gt_cut_stretch, gt_cut_id, t, &t->normalized, &t->prefixed}, w, i, 0};
+      gt_cutting_sink sink = {{gt_cut_stretch, gt_cut_id, t, &t->normalized, &t->prefixed, 0}, w, i, 0};
       if (!gt_add_task(w, i, i)) return GT_NO_MEMORY;
       w->counts[i] = 0;
       const int status = gt_walk_text(&sink.sink, w->texts[i], w->lengths[i], w->call, fault);

@@ -17,6 +17,7 @@ typedef struct gt_sink {
   int (*id)(struct gt_sink *sink, uint32_t id);
   gt_thread *thread;
   gt_scratch *normalized, *prefixed;
+  int begun; /* what comes now does not begin where the text begins; used with GT_PREFIX_FIRST */
 } gt_sink;
 
 /* What is done with the text between added tokens. */
@@ -44,6 +45,7 @@ GT_INLINE int gt_cut_added(gt_sink *sink, int pass, const uint8_t *begin, const 
     done = match.text;
     if (done < match.cut_start) status = between(sink, done, match.cut_start, limit, call, fault);
     if (status == GT_OK) status = sink->id(sink, match.id);
+    sink->begun = 1;
     if (GT_UNLIKELY(status != GT_OK)) break;
   }
   if (status == GT_OK && cursor.text < end) {
@@ -54,17 +56,49 @@ GT_INLINE int gt_cut_added(gt_sink *sink, int pass, const uint8_t *begin, const 
   return status;
 }
 
+#if GT_METASPACE
+/* Bytes of [begin, end) with a space for every mark, written to `out`. */
+static size_t gt_marks_to_spaces(const uint8_t *begin, const uint8_t *end, uint8_t *out) {
+  uint8_t *to = out;
+  for (const uint8_t *p = begin; p < end;) {
+    const uint8_t *const found = memmem(p, (size_t)(end - p), gt_mark, GT_MARK_LENGTH);
+    const uint8_t *const stop = found ? found : end;
+    memcpy(to, p, (size_t)(stop - p));
+    to += stop - p;
+    if (found) *to++ = ' ';
+    p = found ? found + GT_MARK_LENGTH : end;
+  }
+  return (size_t)(to - out);
+}
+#define GT_BEGINS_WITH_MARK(p, end) ((size_t)((end) - (p)) >= GT_MARK_LENGTH && memcmp(p, gt_mark, GT_MARK_LENGTH) == 0)
+#else
+#define GT_BEGINS_WITH_MARK(p, end) 0
+#endif
+
+/* Text between all added tokens: with Metaspace marks become spaces; where the definition wants it a space goes before. */
 static int gt_plain_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *end, const uint8_t *limit,
                             const gt_call *call GT_UNUSED, gt_fault *fault GT_UNUSED) {
-#if GT_ADD_PREFIX_SPACE
-  if (*begin != ' ') {
-    const size_t length = (size_t)(end - begin);
+#if GT_ADD_PREFIX_SPACE || GT_METASPACE
+  const int prefix =
+      GT_ADD_PREFIX_SPACE && !(GT_PREFIX_FIRST && sink->begun) && *begin != ' ' && !GT_BEGINS_WITH_MARK(begin, end);
+  sink->begun = 1;
+#if GT_METASPACE
+  const int marks = memmem(begin, (size_t)(end - begin), gt_mark, GT_MARK_LENGTH) != NULL;
+#else
+  const int marks = 0;
+#endif
+  if (prefix || GT_UNLIKELY(marks)) {
+    size_t length = (size_t)(end - begin);
     uint8_t *const copy = gt_scratch_reserve(sink->prefixed, length + 1);
     if (!copy) return GT_NO_MEMORY;
     copy[0] = ' ';
-    memcpy(copy + 1, begin, length);
+#if GT_METASPACE
+    if (GT_UNLIKELY(marks)) length = gt_marks_to_spaces(begin, end, copy + prefix);
+    else
+#endif
+    memcpy(copy + prefix, begin, length);
     begin = copy;
-    end = limit = copy + length + 1;
+    end = limit = copy + prefix + length;
   }
 #endif
   return sink->stretch(sink, begin, end, limit);
@@ -80,11 +114,14 @@ static int gt_raw_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *en
     if (length == SIZE_MAX) return GT_NO_MEMORY;
     begin = sink->normalized->memory;
     end = limit = begin + length;
-    if (begin == end) return GT_OK;
+    if (begin == end) {
+      sink->begun = 1;
+      return GT_OK;
+    }
   }
 #endif
-  if (!GT_ADDED1_COUNT) return gt_plain_stretch(sink, begin, end, limit, call, fault);
-  const int status = gt_cut_added(sink, 1, begin, end, limit, call, fault, gt_plain_stretch);
+  const int status = GT_ADDED1_COUNT ? gt_cut_added(sink, 1, begin, end, limit, call, fault, gt_plain_stretch)
+                                     : gt_plain_stretch(sink, begin, end, limit, call, fault);
 #if GT_NFC
   if (status == GT_SPECIAL_IN_TEXT && normalized) fault->byte = -1;
 #endif
@@ -138,7 +175,7 @@ static int gt_encode_id(gt_sink *sink, uint32_t id) {
 
 /* Ids of one text, appended. */
 static int gt_encode_text(gt_thread *t, const uint8_t *text, size_t length, const gt_call *call, gt_ids *ids, gt_fault *fault) {
-  gt_encoding_sink sink = {{gt_encode_stretch, gt_encode_id, t, &t->normalized, &t->prefixed}, ids};
+  gt_encoding_sink sink = {{gt_encode_stretch, gt_encode_id, t, &t->normalized, &t->prefixed, 0}, ids};
   const int status = gt_walk_text(&sink.sink, text, length, call, fault);
   gt_thread_trim(t);
   return status;

@@ -157,11 +157,18 @@ GT_INLINE int gt_whole_only(uint32_t id) { return gt_whole_only_bits[id >> 3] >>
 GT_INLINE int gt_whole_only(uint32_t id) { (void)id; return 0; }
 #endif
 
-/* Short words of ASCII letters have no safe cut; looking for one costs more than it saves. */
-GT_INLINE int gt_worth_cutting(const uint8_t *p, size_t n) {
-  uint8_t any = 0;
-  for (size_t i = 0; i < n; i++) any |= p[i];
-  return any >> 7;
+/* The first safe cut inside a pre-token, or its end. In byte-level vocabularies short words of ASCII letters have none, and
+ * looking for one costs more than it saves. What is unknown has a say in its neighbours (dropped, they touch; fused, they are
+ * one), so a pre-token with any of that is not cut. */
+GT_INLINE const uint8_t *gt_first_cut(const uint8_t *p, const uint8_t *end) {
+  const size_t n = (size_t)(end - p);
+  if (!GT_SAFE_CUTS) return end;
+  if (!GT_CHARACTERS && n <= 16) {
+    uint8_t any = 0;
+    for (size_t i = 0; i < n; i++) any |= p[i];
+    if (!(any >> 7)) return end;
+  }
+  return GT_UNLIKELY(!gt_has_atoms(p, n)) ? end : gt_next_cut(p, end);
 }
 
 static void gt_keep_word(gt_thread *t, uint64_t lo, uint64_t hi, const uint32_t *ids, size_t count);
@@ -201,7 +208,7 @@ static size_t gt_part_ids(gt_thread *t, const uint8_t *p, size_t n, const uint8_
 /* Ids of a pre-token that is no entry: cut where no entry can cross, then merged. `out` has room for n ids. */
 static size_t gt_merge_cut(gt_thread *t, const uint8_t *p, size_t n, const uint8_t *limit, uint32_t *out) {
   const uint8_t *const end = p + n;
-  const uint8_t *cut = gt_next_cut(p, end);
+  const uint8_t *cut = gt_first_cut(p, end);
   if (cut == end) return gt_merge(p, n, out, &t->merge);
   size_t count = 0;
   for (const uint8_t *from = p;; from = cut, cut = gt_next_cut(from, end)) {
@@ -222,7 +229,6 @@ static size_t gt_pretoken_ids(gt_thread *t, const uint8_t *p, size_t n, const ui
       out[0] = id;
       return 1;
     }
-    if (!gt_worth_cutting(p, n)) return gt_merge(p, n, out, &t->merge);
   } else if (n <= GT_LONGEST_ENTRY) {
     const uint32_t id = gt_trie_exact(p, n);
     if (id != GT_NONE) {

@@ -1,9 +1,9 @@
-"""The `model` of a tokenizer.json: a byte-level BPE vocabulary."""
+"""The `model` of a tokenizer.json: a BPE vocabulary, byte-level or over characters."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gigatok_compile.definition.alphabet import alphabet_to_bytes, missing_bytes
 from gigatok_compile.definition.fields import Fields, is_u32, json_name
 from gigatok_compile.errors import DefinitionError
-from gigatok_compile.ir.definition import BpeModel
+from gigatok_compile.ir.definition import CONTINUES, ENDS, BpeModel
 from gigatok_runtime.byte_level import BYTE_TO_CHAR
 
 MAX_ID = 2**24
@@ -24,6 +24,7 @@ class _Entries:
 
     tokens: tuple[bytes | None, ...]
     unmatchable: frozenset[int]
+    affixes: npt.NDArray[np.uint8]
 
 
 def guess_model_type(fields: Fields) -> str:
@@ -59,38 +60,88 @@ def read_vocab(fields: Fields) -> Mapping[str, int]:
     return vocab
 
 
-def read_bpe_model(fields: Fields, vocab: Mapping[str, int], added: Container[str]) -> tuple[BpeModel, tuple[str, ...]]:
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How the vocabulary writes text.
+
+    byte_level: in the byte alphabet, a character a byte. entry: what an entry is in the text that the model sees, None if no
+    text can become it (see definition/respell.py). prefix, suffix: continuing_subword_prefix, end_of_word_suffix; "" for none.
+    """
+
+    byte_level: bool
+    entry: Callable[[str], str | None] = lambda text: text
+    prefix: str = ""
+    suffix: str = ""
+
+    def stripped(self, text: str) -> tuple[str, int]:
+        """An entry without its affixes, and which ones it had."""
+        affixes = 0
+        if self.prefix and text.startswith(self.prefix):
+            text, affixes = text[len(self.prefix) :], CONTINUES
+        if self.suffix and text.endswith(self.suffix):
+            text, affixes = text[: -len(self.suffix)], affixes | ENDS
+        return text, affixes
+
+    def to_bytes(self, text: str) -> bytes | None:
+        """The bytes of text that an entry without affixes stands for; None if no text can become it."""
+        if self.byte_level:
+            return alphabet_to_bytes(text)
+        respelled = self.entry(text)
+        return None if respelled is None else respelled.encode("utf-8", "surrogatepass")
+
+
+def read_bpe_model(
+    fields: Fields, vocab: Mapping[str, int], added: Container[str], spelling: Spelling
+) -> tuple[BpeModel, tuple[str, ...]]:
     """The model, and warnings.
 
-    With every byte that text can hold in the vocabulary nothing is ever unknown, so `unk_token`, `fuse_unk` and
+    Where every byte that text can hold has an entry nothing is ever unknown, so `unk_token`, `fuse_unk` and
     `byte_fallback` cannot act and are not looked at.
 
     Args:
         fields: the `model` object.
         vocab: what `read_vocab` returned.
         added: the contents of the added tokens.
+        spelling: how its entries are to be read; affixes are taken from the model.
 
     Raises:
-        DefinitionError: a field that cannot be reproduced, a byte without an entry, or a bad merge.
+        DefinitionError: a field that cannot be reproduced, or a bad merge.
     """
-    _refuse_affixes_and_dropout(fields)
+    _refuse_dropout(fields)
+    spelling = replace(
+        spelling,
+        prefix=_affix(fields, "continuing_subword_prefix"),
+        suffix=_affix(fields, "end_of_word_suffix"),
+    )
     # null counts as absent for these flags, unlike for most (measured)
     flags = {
         f: fields.values.get(f) is not None and fields.boolean(f)
         for f in ("fuse_unk", "byte_fallback", "ignore_merges")
     }
-    byte_ids = _byte_ids(fields, vocab)
-    entries, warnings = _read_entries(fields, vocab, added, flags["ignore_merges"])
-    rows, ranks = _read_merges(fields, vocab, entries.unmatchable)
-    return BpeModel(entries.tokens, rows, ranks, byte_ids, flags["ignore_merges"]), warnings
+    entries, warnings = _read_entries(fields, vocab, added, spelling, flags["ignore_merges"])
+    byte_ids = _byte_ids(fields, vocab, spelling, flags["byte_fallback"])
+    unk_id, unknown_warnings = _unknown(fields, vocab, spelling, byte_ids)
+    merged = _read_merges(fields, vocab, entries.unmatchable, spelling.prefix)
+    _refuse_merges_of(fields, merged[0], unk_id, () if spelling.byte_level else byte_ids.tolist())
+    model = BpeModel(
+        entries.tokens,
+        *merged,
+        byte_ids,
+        flags["ignore_merges"],
+        atoms="bytes" if spelling.byte_level else "characters",
+        unk_id=unk_id,
+        fuse_unk=flags["fuse_unk"],
+        affixes=entries.affixes if spelling.prefix or spelling.suffix else None,
+    )
+    return model, warnings + unknown_warnings
 
 
-def _refuse_affixes_and_dropout(fields: Fields) -> None:
-    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
-        if fields.values.get(key) is not None and fields.string(key):
-            fields.fail(key, f"{fields.values[key]!r} is not compiled", "what compiles: null or an empty string")
-    if fields.values.get("unk_token") is not None:
-        fields.string("unk_token")
+def _affix(fields: Fields, key: str) -> str:
+    """An affix; null and the empty string are none."""
+    return "" if fields.values.get(key) is None else fields.string(key)
+
+
+def _refuse_dropout(fields: Fields) -> None:
     dropout = fields.values.get("dropout")
     if dropout is None:
         return
@@ -100,17 +151,53 @@ def _refuse_affixes_and_dropout(fields: Fields) -> None:
         fields.fail("dropout", "dropout makes the ids random, which is not compiled", "set it to null")
 
 
-def _byte_ids(fields: Fields, vocab: Mapping[str, int]) -> npt.NDArray[np.int32]:
+def _byte_ids(
+    fields: Fields, vocab: Mapping[str, int], spelling: Spelling, byte_fallback: bool
+) -> npt.NDArray[np.int32]:
+    """The ids of bytes: of the byte alphabet, or what characters fall back to."""
+    if not spelling.byte_level:
+        names = [f"<0x{byte:02X}>" for byte in range(256)] if byte_fallback else []
+        if byte_fallback and (spelling.prefix or spelling.suffix):
+            fields.fail("byte_fallback", "byte_fallback together with a subword prefix or suffix is not compiled")
+        return np.array([vocab.get(name, -1) for name in names] or [-1] * 256, dtype=np.int32)
     byte_ids = np.array([vocab.get(char, -1) for char in BYTE_TO_CHAR], dtype=np.int32)
-    if missing := missing_bytes(byte_ids, "entry"):
+    if byte_fallback and missing_bytes(byte_ids, "entry"):
         fields.fail(
-            "vocab", missing, "the reference drops such bytes from the text without a word; this is not compiled"
+            "byte_fallback", "a byte-level vocabulary that lacks bytes, with byte_fallback, is not compiled", "set it to false"
         )
     return byte_ids
 
 
+def _unknown(
+    fields: Fields, vocab: Mapping[str, int], spelling: Spelling, byte_ids: npt.NDArray[np.int32]
+) -> tuple[int, tuple[str, ...]]:
+    """The id of what is unknown, -1 if there is none or it cannot occur; and a warning where text can be lost."""
+    name = fields.string("unk_token") if fields.values.get("unk_token") is not None else None
+    missing = missing_bytes(byte_ids, "entry")
+    if not missing and not (spelling.byte_level and (spelling.prefix or spelling.suffix)):
+        return -1, ()
+    if name is None:
+        lost = missing if spelling.byte_level and missing else "what the vocabulary does not hold"
+        return -1, (f"{fields.where}: {lost}; without an unk_token it is dropped from the text, as in the reference",)
+    if name not in vocab:
+        fields.fail(
+            "unk_token", f"{name!r} is not in the vocabulary", "the reference fails on the first text that needs it"
+        )
+    return vocab[name], ()
+
+
+def _refuse_merges_of(
+    fields: Fields, rows: npt.NDArray[np.int32], unk_id: int, fallen_back: Sequence[int]
+) -> None:
+    """Tokens that no characters of the text are behind must merge with nothing: what merging makes could not be foreseen."""
+    strange = np.isin(rows, [i for i in (unk_id, *fallen_back) if i >= 0]).any(axis=1)
+    if strange.any():
+        row = rows[int(strange.argmax())].tolist()
+        fields.fail("merges", f"ids {row[0]} and {row[1]} merge, one of which stands for what is unknown or for a byte")
+
+
 def _read_entries(
-    fields: Fields, vocab: Mapping[str, int], added: Container[str], ignore_merges: bool
+    fields: Fields, vocab: Mapping[str, int], added: Container[str], spelling: Spelling, ignore_merges: bool
 ) -> tuple[_Entries, tuple[str, ...]]:
     """The bytes of every id.
 
@@ -119,16 +206,19 @@ def _read_entries(
     which may be the bytes of a real entry too; where whole pieces are looked up first that would change ids, so it is
     refused there.
     """
-    tokens: list[bytes | None] = [None] * (max(vocab.values(), default=-1) + 1)
+    size = max(vocab.values(), default=-1) + 1
+    tokens: list[bytes | None] = [None] * size
+    affixes = np.zeros(size, dtype=np.uint8)
     unmatchable: set[int] = set()
     outside: list[str] = []
     for text, number in vocab.items():
-        mapped = alphabet_to_bytes(text)
+        stripped, affixes[number] = spelling.stripped(text)
+        mapped = spelling.to_bytes(stripped)
         if mapped:
             tokens[number] = mapped
             continue
         unmatchable.add(number)
-        if text and text not in added:
+        if spelling.byte_level and text and text not in added:
             tokens[number] = text.encode()
             outside.append(text)
     if outside and ignore_merges:
@@ -144,11 +234,11 @@ def _read_entries(
         if outside
         else ()
     )
-    return _Entries(tuple(tokens), frozenset(unmatchable)), warnings
+    return _Entries(tuple(tokens), frozenset(unmatchable), affixes), warnings
 
 
 def _read_merges(
-    fields: Fields, vocab: Mapping[str, int], unmatchable: frozenset[int]
+    fields: Fields, vocab: Mapping[str, int], unmatchable: frozenset[int], prefix: str
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Rows (left, right, merged) by rank, and the ranks. Of a pair that occurs twice the last counts.
 
@@ -156,8 +246,10 @@ def _read_merges(
     """
     flat: list[int] = []
     for index, (left, right) in enumerate(_merge_pairs(fields)):
+        if prefix and not right.startswith(prefix):
+            fields.fail(_place_of_merge(fields, index), f"{right!r} does not begin with {prefix!r}")
         try:
-            flat += (vocab[left], vocab[right], vocab[left + right])
+            flat += (vocab[left], vocab[right], vocab[left + right[len(prefix) :]])
         except KeyError as error:
             place = _place_of_merge(fields, index)
             fields.fail(place, f"{error.args[0]!r} is not in the vocabulary", "the file may be cut or edited")

@@ -22,26 +22,25 @@ _SCHEMES: Final = ("first", "never", "always")
 
 
 def read_pre_tokenizer(fields: Fields | None) -> tuple[PreTokenizerStep, ...]:
-    """The steps of a byte-level model, in order; nested sequences are flattened.
+    """The steps, in order; nested sequences are flattened, null has none.
 
     The ByteLevelStep stands behind the steps that see text and before those that see bytes, except with
     `ByteLevel(add_prefix_space=true, use_regex=true)`: the prefix is put on *before* GPT-2's pattern cuts, so there the
     ByteLevelStep stands before that SplitStep.
 
     Raises:
-        DefinitionError: a step that is not compiled or a chain that is not byte-level, by its path.
+        DefinitionError: a step that is not compiled, by its path.
         PatternError: a pattern with a property that no engine knows.
     """
     if fields is None:
-        raise DefinitionError("no pre-tokenizer, so this is not a byte-level model", where="pre_tokenizer", hint=_HINT)
+        return ()
     steps = read_steps(fields)
-    for step in steps:
-        if isinstance(step, MetaspaceStep):
-            raise DefinitionError(
-                "the pre-tokenizer Metaspace is not compiled before ByteLevel", where=step.where, hint=_HINT
-            )
-    if not any(isinstance(step, ByteLevelStep) for step in steps):
-        raise DefinitionError("no ByteLevel step, so this is not a byte-level model", where=fields.where, hint=_HINT)
+    if any(isinstance(step, ByteLevelStep) for step in steps):
+        for step in steps:
+            if isinstance(step, MetaspaceStep):
+                raise DefinitionError(
+                    "the pre-tokenizer Metaspace is not compiled before ByteLevel", where=step.where, hint=_HINT
+                )
     return steps
 
 

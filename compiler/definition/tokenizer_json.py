@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from gigatok_compile.definition.added_tokens import read_added_tokens
-from gigatok_compile.definition.bpe_model import guess_model_type, read_bpe_model, read_vocab
+from gigatok_compile.definition.bpe_model import Spelling, guess_model_type, read_bpe_model, read_vocab
 from gigatok_compile.definition.decoder import read_decoder
 from gigatok_compile.definition.fields import Fields
 from gigatok_compile.definition.json_text import parse_json
 from gigatok_compile.definition.normalizer import read_normalizer
 from gigatok_compile.definition.post_processor import read_post_processor
 from gigatok_compile.definition.pre_tokenizer import read_pre_tokenizer
+from gigatok_compile.definition.respell import Respelling, respell
 from gigatok_compile.definition.truncation import read_padding, read_truncation
 from gigatok_compile.errors import DefinitionError
-from gigatok_compile.ir.definition import TokenizerDefinition
+from gigatok_compile.ir.definition import ByteLevelStep, TokenizerDefinition
 
 REFERENCE = "tokenizers 0.23.3"
 
@@ -41,7 +42,7 @@ def read_tokenizer_json(data: bytes, *, name: str, sha256: str) -> TokenizerDefi
     model = fields.child("model")
     kind = guess_model_type(model)
     if kind != "BPE":
-        model.fail("type", f"the model {kind} is not compiled", "what compiles: a byte-level BPE")
+        model.fail("type", f"the model {kind} is not compiled", "what compiles: BPE")
     normalizer = read_normalizer(fields.optional_child("normalizer"))
     pre_tokenizer = read_pre_tokenizer(fields.optional_child("pre_tokenizer"))
     post_processor = read_post_processor(fields.optional_child("post_processor"))
@@ -52,14 +53,18 @@ def read_tokenizer_json(data: bytes, *, name: str, sha256: str) -> TokenizerDefi
 
     vocab = read_vocab(model)
     added_tokens, added_warnings = read_added_tokens(fields, vocab)
-    bpe, model_warnings = read_bpe_model(model, vocab, {token.content for token in added_tokens})
+    byte_level = any(isinstance(step, ByteLevelStep) for step in pre_tokenizer)
+    spelled = Respelling(normalizer, pre_tokenizer) if byte_level else respell(normalizer, pre_tokenizer)
+    contents = {token.content for token in added_tokens}
+    bpe, model_warnings = read_bpe_model(model, vocab, contents, Spelling(byte_level, spelled.entry))
     return TokenizerDefinition(
         name=name,
         source_format="tokenizer.json",
         reference=REFERENCE,
         sha256=sha256,
-        normalizer=normalizer,
-        pre_tokenizer=pre_tokenizer,
+        normalizer=spelled.normalizer,
+        pre_tokenizer=spelled.pre_tokenizer,
+        mark=spelled.mark,
         model=bpe,
         added_tokens=added_tokens,
         post_processor=post_processor,

@@ -13,7 +13,7 @@ from gigatok_compile.emit.boundary import render_boundary
 from gigatok_compile.emit.environment import make_environment, template_text
 from gigatok_compile.emit.tag_tables import bit_tables, tag_tables
 from gigatok_compile.emit.walk_tables import walk_tables
-from gigatok_compile.ir.definition import ByteLevelStep, TokenizerDefinition
+from gigatok_compile.ir.definition import ByteLevelStep, MetaspaceStep, TokenizerDefinition
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.ir.split import SplitKernel
 
@@ -77,8 +77,13 @@ def kernel_tables(kernel: SplitKernel) -> TableSet:
 def definition_tables(definition: TokenizerDefinition) -> TableSet:
     """Tables of what surrounds the model: the ids that a post-processor adds, switches."""
     post = definition.post_processor
+    prefixes = [step for step in definition.pre_tokenizer if isinstance(step, ByteLevelStep) and step.add_prefix_space]
+    metaspace = next((step for step in definition.pre_tokenizer if isinstance(step, MetaspaceStep)), None)
+    scheme = "never" if metaspace is None else metaspace.prepend_scheme
+    mark = b"" if metaspace is None else metaspace.replacement.encode()
     return TableSet(
         tables=(
+            Table("mark", np.frombuffer(mark, dtype=np.uint8), "what Metaspace puts for a space"),
             Table("prefix_ids", np.array(post.prefix, dtype=np.uint32), "ids before a text with add_special_tokens"),
             Table("suffix_ids", np.array(post.suffix, dtype=np.uint32), "ids after it"),
         ),
@@ -86,9 +91,10 @@ def definition_tables(definition: TokenizerDefinition) -> TableSet:
             "prefix_count": len(post.prefix),
             "suffix_count": len(post.suffix),
             "nfc": int(any(step.kind == "NFC" for step in definition.normalizer)),
-            "add_prefix_space": int(
-                any(isinstance(step, ByteLevelStep) and step.add_prefix_space for step in definition.pre_tokenizer)
-            ),
+            "add_prefix_space": int(bool(prefixes) or scheme != "never"),
+            "prefix_first": int(scheme == "first"),
+            "metaspace": int(metaspace is not None),
+            "mark_length": len(mark),
             "ignore_merges": int(definition.model.ignore_merges),
         },
     )

@@ -11,6 +11,7 @@ import numpy.typing as npt
 Dialect = Literal["oniguruma", "fancy"]
 Behavior = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
 PrependScheme = Literal["first", "never", "always"]
+CONTINUES, ENDS = 1, 2  # bits of BpeModel.affixes
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class SplitStep:
     is_regex: bool = True
     component: str = ""
     on_bytes: bool = False
+    swapped: str = ""
+    derived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,14 @@ class MetaspaceStep:
     prepend_scheme: "always", "never", or "first": only before a piece that begins where the original text does.
     split: a cut in front of every mark, which stands as a SplitStep before this step already. So every piece but the first
         of those that were one begins with a mark, and prepending piece by piece does what prepending before the cut did.
+    respelled: marks become spaces instead (definition/respell.py); then the cut stands behind this step.
     """
 
     replacement: str  # one character
     prepend_scheme: PrependScheme
     split: bool
     where: str
+    respelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +91,23 @@ class AddedToken:
 
 @dataclass(frozen=True, slots=True)
 class BpeModel:
-    """A byte-level BPE vocabulary.
+    """A BPE vocabulary, over bytes or over characters.
 
-    tokens: the bytes of every id (None for gaps and for added tokens that are not model entries); index = id.
+    tokens: the bytes of text that every id stands for (None for gaps, for added tokens that are not model entries, and for
+        entries that no text can become); index = id. Where the definition replaces spaces by a mark, the mark is written as a
+        space here (see definition/respell.py).
     merges: (m, 3) int32 rows (left id, right id, merged id), best first; no pair occurs twice.
     ranks: (m,) int32, the merge rank of each row (0 is best). Rows of a rank file may share a rank, since there
         every pair whose joined bytes are an entry merges at that entry's rank.
-    byte_ids: (256,) int32, the id of each single byte, -1 where the vocabulary has none.
+    byte_ids: (256,) int32, the id of each single byte, -1 where the vocabulary has none. Of characters: the entries `<0xNN>`
+        that a character without an entry falls back to; all -1 without byte_fallback.
     ignore_merges: a whole pre-token that is an entry gets its id without merging (always so for rank files).
+    atoms: what merging begins with: "bytes", or "characters" that are entries.
+    unk_id: the id of what is no atom and falls back to nothing; -1 where that is dropped from the text.
+    fuse_unk: neighbours of that kind are one id.
+    affixes: (n,) uint8 where the definition has a continuing_subword_prefix or an end_of_word_suffix, else None. CONTINUES: the
+        entry was written with the prefix, so it stands anywhere but at the beginning of a pre-token; ENDS: with the suffix, so
+        it stands at the end of one. `tokens` have neither.
     """
 
     tokens: tuple[bytes | None, ...]
@@ -101,6 +115,10 @@ class BpeModel:
     ranks: npt.NDArray[np.int32]
     byte_ids: npt.NDArray[np.int32]
     ignore_merges: bool
+    atoms: Literal["bytes", "characters"] = "bytes"
+    unk_id: int = -1
+    fuse_unk: bool = False
+    affixes: npt.NDArray[np.uint8] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +155,7 @@ class TokenizerDefinition:
     decoder: str  # "ByteLevel" is the only one so far
     truncation: dict[str, Any] | None
     padding: dict[str, Any] | None
+    mark: str = ""  # what stands for a space in the file, if its steps and entries were respelled (definition/respell.py)
     warnings: tuple[str, ...] = ()
 
     def __str__(self) -> str:

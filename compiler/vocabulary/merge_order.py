@@ -4,7 +4,8 @@ While it merges, the C code names tokens by *order ids*: the pair with the lowes
 lowest rank, so one number is the result of a merge and its priority. After `derive_entries` every token is made by one
 merge only, so such a numbering exists for every vocabulary. In nearly all of them the ids themselves are in order (the
 trainer numbers entries as it makes them), and then order ids are ids. Where they are not (RoBERTa's fairseq order),
-bytes come first, by byte, then tokens by rank, and results go through a table at the end.
+atoms come first, bytes by byte and characters by code point, then tokens by rank, and results go through a table at the
+end. What a character without an entry falls back to, and the id of what is unknown, are atoms that merge with nothing.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ class MergeOrder:
     """The merges that can happen, over order ids.
 
     pairs: (m, 3) int64 rows (left, right, merged), strictly ascending in merged.
-    atoms: (256,) int64, the order id of each byte, -1 where the vocabulary has none.
+    of: (n,) int64, the order id of each id, -1 for what merging neither begins with nor makes.
     size: order ids are below it.
     to_id: (size,) uint32, order id to id, or None where they are the same.
     """
 
     pairs: npt.NDArray[np.int64]
-    atoms: npt.NDArray[np.int64]
+    of: npt.NDArray[np.int64]
     size: int
     to_id: npt.NDArray[np.uint32] | None
 
@@ -49,11 +50,13 @@ def order_merges(model: BpeModel, derivations: Derivations) -> MergeOrder:
         raise DefinitionError(
             f"ids {first} and {second} are both made at rank {int(ranks[same[0]])}", where="model.merges"
         )
-    atoms = model.byte_ids.astype(np.int64)
+    atoms = derivations.atoms.ids
+    spare = [int(i) for i in (*model.byte_ids, model.unk_id) if i >= 0]
+    atoms = list(dict.fromkeys([*atoms, *spare]))
+    of = np.full(len(model.tokens), -1, dtype=np.int64)
     if (np.diff(pairs[:, 2]) > 0).all():
-        return MergeOrder(pairs, atoms, int(max(pairs.max(initial=0), atoms.max(initial=0))) + 1, None)
-    bytes_with_ids = np.flatnonzero(atoms >= 0)
-    to_id = np.concatenate([atoms[bytes_with_ids], pairs[:, 2]])
-    order = np.full(len(model.tokens), -1, dtype=np.int64)
-    order[to_id] = np.arange(len(to_id))
-    return MergeOrder(order[pairs], np.where(atoms >= 0, order[atoms], -1), len(to_id), to_id.astype(np.uint32))
+        of[[*atoms, *pairs.reshape(-1).tolist()]] = [*atoms, *pairs.reshape(-1).tolist()]
+        return MergeOrder(pairs, of, int(of.max(initial=0)) + 1, None)
+    to_id = np.concatenate([np.array(atoms, dtype=np.int64), pairs[:, 2]])
+    of[to_id] = np.arange(len(to_id))
+    return MergeOrder(of[pairs], of, len(to_id), to_id.astype(np.uint32))

@@ -47,11 +47,16 @@ class PairTable:
 
     entries: npt.NDArray[np.uint64]
     bases: npt.NDArray[np.int64]
-    atoms: npt.NDArray[np.uint64]  # (256,) each byte as a token: the entry's middle, 0 where there is none
     id_bits: int
     base_bits: int
     marker: bool
     to_id: npt.NDArray[np.uint32] | None
+
+    def token(self, order_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+        """Tokens as the C code holds them, the middle of an entry: number and base; 0 for order ids below 0."""
+        words = (order_ids + 1) << (POSITION_BITS + self.base_bits) | self.bases[order_ids] << POSITION_BITS
+        tokens: npt.NDArray[np.uint64] = np.where(order_ids >= 0, words, 0).astype(np.uint64)
+        return tokens
 
     @property
     def tables(self) -> TableSet:
@@ -59,7 +64,6 @@ class PairTable:
             Table(
                 "merge_pairs", self.entries, "left + 1 | merged + 1 | base of merged | 0, at base of left + right + 1"
             ),
-            Table("merge_atoms", self.atoms, "each byte as a token: order id + 1 | base | 0"),
         ]
         if self.to_id is not None:
             tables.append(Table("merge_ids", np.append(np.uint32(2**32 - 1), self.to_id), "id by order id + 1"))
@@ -94,10 +98,6 @@ def build_pair_table(order: MergeOrder) -> PairTable:
     marker = total <= MARKER_BIT
     marked = np.uint64(1 << MARKER_BIT if marker else 0)
 
-    def token(ids: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-        words = (ids + 1) << (POSITION_BITS + base_bits) | bases[ids] << POSITION_BITS
-        return words.astype(np.uint64)
-
     def check(number: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
         shifted: npt.NDArray[np.uint64] = number.astype(np.uint64) << np.uint64(total - id_bits)
         return shifted
@@ -105,9 +105,9 @@ def build_pair_table(order: MergeOrder) -> PairTable:
     size = int(bases.max(initial=0)) + order.size + 1
     nobody = np.full(size, (1 << id_bits) - 1, dtype=np.int64)
     entries = check(nobody) | marked
-    entries[bases[left] + right + 1] = check(left + 1) | token(merged) | marked
-    atoms = np.where(order.atoms >= 0, token(np.maximum(order.atoms, 0)), np.uint64(0))
-    return PairTable(entries, bases, atoms, id_bits, base_bits, marker, order.to_id)
+    table = PairTable(entries, bases, id_bits, base_bits, marker, order.to_id)
+    entries[bases[left] + right + 1] = check(left + 1) | table.token(merged) | marked
+    return table
 
 
 def displace_rows(row: npt.NDArray[np.int64], column: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

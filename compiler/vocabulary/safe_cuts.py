@@ -2,8 +2,8 @@
 
 If no entry holds the bytes on both sides of a point between two characters, no merge can cross it, and the encoding of
 the whole is the encodings of the parts, one after the other. (In BPE every token in the making is an entry.) So long
-pre-tokens, as Chinese, Japanese and Thai have them, fall into pieces that repeat. All entries count, also those that
-merging does not reach, which can only lose cuts.
+pre-tokens, as Chinese, Japanese and Thai have them, fall into pieces that repeat. Of entries those count that merging
+reaches: a token in the making was made of its own bytes alone (self_encoding.py), so no other ever comes up.
 
 An entry that lies across the point between a left and a right character holds a suffix of the left one's bytes and a
 prefix of the right one's, and ends or goes on there:
@@ -52,12 +52,15 @@ class SafeCuts:
         return int(self.ascii.sum()) + len(self.pairs) + len(self.fragments)
 
 
-def find_safe_cuts(model: BpeModel) -> SafeCuts:
+def find_safe_cuts(model: BpeModel, reachable: npt.NDArray[np.bool_]) -> SafeCuts:
     """Collect the pairs.
 
-    Where a byte that text can hold has no id, it would vanish and its neighbours touch: then nothing is cut.
+    With affixes nothing is cut, since a part's ends would not be the word's.
+
+    Args:
+        reachable: (n,) bool, what merging makes (`Derivations.reachable`).
     """
-    tokens = [token for token in model.tokens if token]
+    tokens = [token for token, made in zip(model.tokens, reachable, strict=True) if token and made]
     text = np.frombuffer(b"\x80".join(token for token in tokens if token.isascii()), dtype=np.uint8)
     both = np.maximum(text[:-1], text[1:]) < 128
     ascii_pairs = np.zeros((128, 128), dtype=np.bool_)
@@ -87,8 +90,7 @@ def find_safe_cuts(model: BpeModel) -> SafeCuts:
             ascii_pairs[ord(left), ord(right)] = True
         else:
             wide.append((left.encode(), right.encode()))
-    usable = all(model.byte_ids[byte] >= 0 for byte in range(256) if byte not in NEVER_IN_UTF8)
-    return SafeCuts(ascii_pairs, tuple(wide), tuple(sorted(fragments)), usable)
+    return SafeCuts(ascii_pairs, tuple(wide), tuple(sorted(fragments)), model.affixes is None)
 
 
 def split_characters(token: bytes) -> tuple[bytes, str, bytes] | None:

@@ -22,9 +22,10 @@ import numpy as np
 import numpy.typing as npt
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import BpeModel
+from gigatok_compile.vocabulary.atoms import Atoms, entry_atoms, find_atoms
 
 NO_RANK = np.int32(2**31 - 1)
-_EXACT_LENGTHS = 24  # longer entries share a matrix with those up to 7 bytes shorter
+_EXACT_LENGTHS = 24  # longer entries share a matrix with those up to 7 atoms shorter
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,13 @@ class Derivations:
     """What BPE makes of each entry; index = id.
 
     reachable: (n,) bool, BPE of the entry's bytes is its id and nothing else.
-    last_merge: (n,) int64, the row of `model.merges` that made it; -1 for single bytes and what is not reachable.
+    last_merge: (n,) int64, the row of `model.merges` that made it; -1 for atoms and what is not reachable.
+    atoms: what merging begins with.
     """
 
     reachable: npt.NDArray[np.bool_]
     last_merge: npt.NDArray[np.int64]
+    atoms: Atoms
 
 
 class PairRows:
@@ -60,25 +63,25 @@ class PairRows:
 def derive_entries(model: BpeModel) -> Derivations:
     """Run BPE on every entry.
 
-    Entries that hold a byte without an id are not reachable.
+    Entries that hold a byte or character without an entry are not reachable.
 
     Raises:
         DefinitionError: a merge whose result is not its two parts joined.
     """
     _check_merges(model)
     n = len(model.tokens)
-    result = Derivations(np.zeros(n, dtype=np.bool_), np.full(n, -1, dtype=np.int64))
+    atoms = find_atoms(model)
+    result = Derivations(np.zeros(n, dtype=np.bool_), np.full(n, -1, dtype=np.int64), atoms)
     rows = PairRows(model.merges)
-    lengths = np.array([len(token) if token else 0 for token in model.tokens], dtype=np.int64)
+    of_entry = entry_atoms(model, atoms)
+    lengths, flat = of_entry.lengths, np.append(of_entry.ids, np.int32(-1))
     widths = np.where(lengths <= _EXACT_LENGTHS, lengths, (lengths + 7) // 8 * 8)
     for width in np.unique(widths[widths > 0]):
         entries = np.flatnonzero(widths == width)
-        padded = b"".join((model.tokens[i] or b"").ljust(width, b"\0") for i in entries)
-        matrix = np.frombuffer(padded, dtype=np.uint8).reshape(-1, width)
-        ids = model.byte_ids[matrix].astype(np.int32)
         inside = np.arange(width) < lengths[entries, None]
+        first = of_entry.ends[entries] - lengths[entries]
+        ids = flat[np.where(inside, first[:, None] + np.arange(width), len(flat) - 1)]
         encodable = ((ids >= 0) | ~inside).all(axis=1)
-        ids[~inside] = -1
         _run(model, rows, entries[encodable], ids[encodable], result)
     return result
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from gigatok_compile.ir.definition import BpeModel
+from gigatok_compile.ir.definition import CONTINUES, ENDS, BpeModel
 from gigatok_compile.ir.plan import Table, TableSet
+from gigatok_compile.vocabulary.atom_tables import build_atom_tables
 from gigatok_compile.vocabulary.double_array import build_trie
 from gigatok_compile.vocabulary.first_words import build_first_words
 from gigatok_compile.vocabulary.hot_table import build_hot_table
 from gigatok_compile.vocabulary.merge_order import order_merges
 from gigatok_compile.vocabulary.pair_table import build_pair_table
-from gigatok_compile.vocabulary.safe_cuts import NEVER_IN_UTF8, build_cut_tables, find_safe_cuts
-from gigatok_compile.vocabulary.self_encoding import derive_entries
+from gigatok_compile.vocabulary.safe_cuts import build_cut_tables, find_safe_cuts
+from gigatok_compile.vocabulary.self_encoding import Derivations
 from gigatok_compile.vocabulary.word_table import WORD_BYTES, build_word_table
 
 
@@ -52,43 +53,46 @@ class VocabularyFacts:
                 f"  {self.unreachable:,} entries cannot be reached by merging",
                 f"  {self.live_merges:,} of {self.merges:,} merges can happen; {order}",
                 f"  {self.words:,} words of at most {WORD_BYTES} bytes are looked up whole, {self.long_words:,} longer ones",
-                f"  safe cuts: {cuts if self.cuts_usable else 'none, a byte of text has no id'}",
+                f"  safe cuts: {cuts if self.cuts_usable else 'none, entries depend on where in a word they stand'}",
                 "  bytes of tables: " + ", ".join(f"{name} {size:,}" for name, size in sizes.items()),
             ]
         )
 
 
-def build_vocabulary_tables(model: BpeModel) -> tuple[TableSet, VocabularyFacts]:
+def build_vocabulary_tables(model: BpeModel, derivations: Derivations) -> tuple[TableSet, VocabularyFacts]:
     """All tables of templates/vocabulary.h and templates/merge.h, and the facts.
+
+    Args:
+        derivations: what `derive_entries` found.
 
     Raises:
         DefinitionError: merges that contradict each other, or a vocabulary too large for the tables.
     """
-    derivations = derive_entries(model)
     order = order_merges(model, derivations)
     pairs = build_pair_table(order)
     reachable = derivations.reachable
 
     values: dict[bytes, int] = {}  # for the trie; of entries with the same bytes, the one that encoding gives
+    whole_words = stands_alone(model)
     for number, token in enumerate(model.tokens):
-        if token and (token not in values or reachable[number]):
+        if token and whole_words[number] and (token not in values or reachable[number]):
             values[token] = number << 1 | int(reachable[number])
     trie = build_trie(values)
     whole = {token: value >> 1 for token, value in values.items() if value & 1 or model.ignore_merges}
     short = sorted((number, token) for token, number in whole.items() if len(token) <= WORD_BYTES and 0xFF not in token)
     words = build_word_table({token: number for number, token in short})
-    cuts = find_safe_cuts(model)
+    cuts = find_safe_cuts(model, reachable)
     cut_tables = build_cut_tables(cuts)
     whole_only = np.array([token is not None for token in model.tokens]) & ~reachable
-    missing = any(model.byte_ids[byte] < 0 for byte in range(256) if byte not in NEVER_IN_UTF8)
-    whole_words, only_whole = {token: number for number, token in short}, frozenset(np.flatnonzero(whole_only).tolist())
+    baked, only_whole = {token: number for number, token in short}, frozenset(np.flatnonzero(whole_only).tolist())
     tables = (
         words.tables
         | trie.tables
         | pairs.tables
         | cut_tables
-        | build_hot_table(whole_words, only_whole)
-        | build_first_words(whole_words, only_whole)
+        | build_hot_table(baked, only_whole)
+        | build_first_words(baked, only_whole)
+        | build_atom_tables(model, derivations.atoms, order, pairs)
         | TableSet(
             (
                 Table(
@@ -97,7 +101,6 @@ def build_vocabulary_tables(model: BpeModel) -> tuple[TableSet, VocabularyFacts]
                     "bit id: an entry that merging does not make, so it stands for whole pre-tokens only",
                 ),
             ),
-            {"merge_missing": int(missing)},
         )
     )
     facts = VocabularyFacts(
@@ -118,3 +121,12 @@ def build_vocabulary_tables(model: BpeModel) -> tuple[TableSet, VocabularyFacts]
         cut_table_bytes=cut_tables.bytes,
     )
     return tables, facts
+
+
+def stands_alone(model: BpeModel) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """(n,) bool, which entries can be a whole pre-token: with affixes, those that begin and end a word."""
+    if model.affixes is None:
+        return np.ones(len(model.tokens), dtype=np.bool_)
+    wanted = ENDS if (model.affixes & ENDS).any() else 0
+    alone: np.ndarray[tuple[int], np.dtype[np.bool_]] = (model.affixes & (CONTINUES | ENDS)) == wanted
+    return alone
