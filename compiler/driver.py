@@ -46,6 +46,7 @@ from gigatok_compile.verify.report import VerifyReport
 from gigatok_compile.verify.verify import BUDGET_SECONDS, verify_module
 from gigatok_compile.vocabulary.added_tokens import AddedTokenPlan, plan_added_tokens
 from gigatok_compile.vocabulary.implied_cuts import imply_cuts
+from gigatok_compile.vocabulary.run_tokens import find_run_tokens
 from gigatok_compile.vocabulary.self_encoding import derive_entries
 from gigatok_compile.vocabulary.tables import VocabularyFacts, build_vocabulary_tables
 from gigatok_compile.vocabulary.token_lookup import plan_token_lookup
@@ -172,6 +173,7 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
         definition.added_tokens,
         normalize_function(definition.normalizer),
         exclusive=definition.source_format == "tiktoken",
+        runs=find_run_tokens(definition, derivations),
     )
     if split.kernel is None:
         return Compilation(definition, split, added, None, None)

@@ -20,6 +20,9 @@
  *     out twice;
  *   - a token left empty by that is dropped.
  *
+ * Pass 2 is pass 0 without the tokens that the model makes just so (GT_ADDED_RUN, see compiler/vocabulary/run_tokens.py). They are
+ * runs of one byte; what it looks for is a run of one byte more than the longest, of which that many are taken.
+ *
  * The search never backs up over a match, whitespace is scanned once, and a failed candidate costs at most the longest token.
  * Text is well-formed UTF-8. Nothing outside [begin, end) is read.
  *
@@ -32,7 +35,7 @@
 #include "gigatok.h"
 #include "utf8.h"
 
-enum { GT_ADDED_SINGLE_WORD = 1, GT_ADDED_LSTRIP = 2, GT_ADDED_RSTRIP = 4, GT_ADDED_SPECIAL = 8 };
+enum { GT_ADDED_SINGLE_WORD = 1, GT_ADDED_LSTRIP = 2, GT_ADDED_RSTRIP = 4, GT_ADDED_SPECIAL = 8, GT_ADDED_RUN = 16 };
 
 typedef struct {
   const uint8_t *text;                 /* plain text before the token begins here ... */
@@ -58,9 +61,12 @@ typedef struct {
   const int32_t *tokens;
 } gt_added_set;
 
-static const gt_added_set gt_added_sets[2] = {
+static const gt_added_set gt_added_sets[] = {
     {GT_ADDED0_COUNT, gt_added0_finder, gt_added0_root, gt_added0_children, gt_added0_labels, gt_added0_tokens},
     {GT_ADDED1_COUNT, gt_added1_finder, gt_added1_root, gt_added1_children, gt_added1_labels, gt_added1_tokens},
+#if GT_ADDED_RUNS
+    {GT_ADDED2_COUNT, gt_added2_finder, gt_added2_root, gt_added2_children, gt_added2_labels, gt_added2_tokens},
+#endif
 };
 
 /* Which tokens the search sees: those whose mode is not `unseen`, or when `only` is set, those whose mode is just that. */
@@ -344,6 +350,19 @@ GT_UNUSED static inline void gt_added_begin(gt_added_cursor *cursor, const uint8
   *cursor = (gt_added_cursor){begin, end, begin, begin, begin, begin};
 }
 
+/* The pass to make over raw text: with all tokens if one of those that change nothing is not to match. */
+GT_UNUSED static int gt_added_raw_pass(const uint8_t *modes) {
+#if GT_ADDED_RUNS
+  if (modes)
+    for (size_t i = 0; i < GT_ADDED_COUNT; i++)
+      if (gt_added_flags[i] & GT_ADDED_RUN && modes[i] != GT_MATCH) return 0;
+  return 2;
+#else
+  (void)modes;
+  return 0;
+#endif
+}
+
 /* The next token of `pass` in 1, or 0 when there is none left. modes: GT_AS_TEXT, GT_MATCH or GT_ERROR for each added token of
  * the module; NULL: GT_MATCH. */
 GT_UNUSED static int gt_added_next(gt_added_cursor *cursor, int pass, const uint8_t *modes, gt_added_match *match) {
@@ -356,6 +375,7 @@ GT_UNUSED static int gt_added_next(gt_added_cursor *cursor, int pass, const uint
       cursor->resume = cursor->end;
       return 0;
     }
+    if (GT_ADDED_RUNS && pass == 2 && gt_added_flags[hit.token] & GT_ADDED_RUN) hit.stop--;
     cursor->resume = hit.stop;
     uint8_t flags = gt_added_flags[hit.token], mode = modes ? modes[hit.token] : (uint8_t)GT_MATCH;
     if (mode == GT_AS_TEXT) continue;

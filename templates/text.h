@@ -149,7 +149,8 @@ static int gt_walk_text(gt_sink *sink, const uint8_t *text, size_t length, const
   int status = GT_OK;
   if (call->add_special_tokens) status = gt_give_ids(sink, gt_prefix_ids, GT_PREFIX_COUNT);
   if (status == GT_OK && length) {
-    if (GT_ADDED0_COUNT) status = gt_cut_added(sink, 0, text, end, end, call, fault, gt_raw_stretch);
+    if (GT_ADDED0_COUNT)
+      status = gt_cut_added(sink, gt_added_raw_pass(call->added_modes), text, end, end, call, fault, gt_raw_stretch);
     else status = gt_raw_stretch(sink, text, end, end, call, fault);
   }
   if (call->add_special_tokens && status == GT_OK) status = gt_give_ids(sink, gt_suffix_ids, GT_SUFFIX_COUNT);

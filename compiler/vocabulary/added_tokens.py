@@ -6,7 +6,8 @@ of the tokens settles whether one begins there and which is the longest. What th
 walk, so what bytes meet in one of its eight buckets is chosen by how common the mistakes would be in text.
 
 There are two passes, each with its own matcher: tokens with normalized=false over the raw text, then the others, by
-their normalized content, over the normalized text between. A pass without tokens costs nothing.
+their normalized content, over the normalized text between. A pass without tokens costs nothing. Where some tokens of the
+first pass change nothing (run_tokens.py) there is a third matcher, the first without them.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from gigatok_compile.ir.definition import AddedToken
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.normalizer.tables import add_to_bucket
 from gigatok_compile.unicode import property_ranges
+from gigatok_compile.vocabulary.run_tokens import RunTokens
 
-SINGLE_WORD, LSTRIP, RSTRIP, SPECIAL = 1, 2, 4, 8  # bits of gt_added_flags
+SINGLE_WORD, LSTRIP, RSTRIP, SPECIAL, RUN = 1, 2, 4, 8, 16  # bits of gt_added_flags
 PREFIX = 3  # bytes the finder looks at
 BUCKETS = 8
 
@@ -49,7 +51,7 @@ class AddedTokenPlan:
     """What templates/added.h needs. `overlap`: two tokens can share bytes of a text, so looking for those of mode GT_ERROR
     takes a scan of its own (gt_added_forbidden)."""
 
-    passes: tuple[AddedPass, AddedPass]
+    passes: tuple[AddedPass, ...]  # raw text, normalized text; raw text without what changes nothing, if there is any
     exclusive: bool
     overlap: bool
     tables: TableSet
@@ -57,11 +59,18 @@ class AddedTokenPlan:
 
     def __str__(self) -> str:
         lines = ["added tokens", f"  raw text: {self.passes[0]}", f"  normalized text: {self.passes[1]}"]
+        if len(self.passes) > 2:
+            lines.append(f"  raw text, without those that the model makes too: {self.passes[2]}")
         return "\n".join(lines + [f"  warning: {warning}" for warning in self.warnings])
 
 
 def plan_added_tokens(
-    tokens: Sequence[AddedToken], normalize: Callable[[str], str], *, exclusive: bool, where: str = "added_tokens"
+    tokens: Sequence[AddedToken],
+    normalize: Callable[[str], str],
+    *,
+    exclusive: bool,
+    runs: Sequence[RunTokens] = (),
+    where: str = "added_tokens",
 ) -> AddedTokenPlan:
     """Tables and constants of templates/added.h.
 
@@ -70,6 +79,7 @@ def plan_added_tokens(
         normalize: the definition's normalizer.
         exclusive: what GT_AS_TEXT means. True (tiktoken): such tokens are not looked for. False (tokenizers'
             encode_special_tokens): they are matched, and the match is text; no shorter token is tried there.
+        runs: tokens of the first pass that need not be looked for, but for one more than the longest.
         where: field path, for errors.
 
     Raises DefinitionError for a tiktoken set in which one special is a prefix of another: tiktoken tries specials in the
@@ -95,13 +105,21 @@ def plan_added_tokens(
         )
     if exclusive:
         _refuse_prefixes(tokens, where)
-    passes = (_plan_pass(contents[0]), _plan_pass(contents[1]))
-    flags = [SINGLE_WORD * t.single_word | LSTRIP * t.lstrip | RSTRIP * t.rstrip | SPECIAL * t.special for t in tokens]
+    passes = [_plan_pass(contents[0]), _plan_pass(contents[1])]
+    idle = {number for run in runs for number in run.numbers}
+    if runs:
+        needed = {number: content for number, content in contents[0].items() if number not in idle}
+        needed |= {run.numbers[-1]: bytes([run.byte]) * (len(run.numbers) + 1) for run in runs}
+        passes.append(_plan_pass(needed))
+    flags = [
+        SINGLE_WORD * t.single_word | LSTRIP * t.lstrip | RSTRIP * t.rstrip | SPECIAL * t.special | RUN * (number in idle)
+        for number, t in enumerate(tokens)
+    ]
     words = property_ranges("\\w", "fancy") if any(t.single_word for t in tokens) else ()
     overlap = any(_can_overlap(list(c.values())) for c in contents)
     tables = [
         Table("added_ids", np.array([t.id for t in tokens], np.uint32), "id of each added token"),
-        Table("added_flags", np.array(flags, np.uint8), "1 single_word, 2 lstrip, 4 rstrip, 8 special"),
+        Table("added_flags", np.array(flags, np.uint8), "1 single_word, 2 lstrip, 4 rstrip, 8 special, 16 run"),
         Table("added_words", np.array(words, np.uint32).reshape(-1), "first and last code points of Rust's \\w"),
     ]
     constants = {
@@ -109,11 +127,12 @@ def plan_added_tokens(
         "added_words_count": len(words),
         "added_exclusive": int(exclusive),
         "added_overlap": int(overlap),
+        "added_runs": int(bool(runs)),
     }
     for number, plan in enumerate(passes):
         tables += _trie_tables(f"added{number}", plan)
         constants[f"added{number}_count"] = len(plan.contents)
-    return AddedTokenPlan(passes, exclusive, overlap, TableSet(tuple(tables), constants), tuple(warnings))
+    return AddedTokenPlan(tuple(passes), exclusive, overlap, TableSet(tuple(tables), constants), tuple(warnings))
 
 
 def _refuse_prefixes(tokens: Sequence[AddedToken], where: str) -> None:

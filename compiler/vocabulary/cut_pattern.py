@@ -32,7 +32,7 @@ KINDS = 6
 SPACE = " "
 WHERE = "model.vocab"
 COMPONENT = "neighbours that no token of the vocabulary joins"
-_WEIGHT_OF_ASCII = 100.0  # of one percent of characters, in tokens
+_WEIGHT_OF_ASCII = 10_000.0  # of one percent of characters, in tokens
 
 
 @dataclass(frozen=True, slots=True)
