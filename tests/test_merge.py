@@ -13,6 +13,7 @@ import pytest
 from gigatok_compile.definition.read import read_definition
 from gigatok_compile.ir.definition import BpeModel
 from gigatok_compile.vocabulary import pair_table
+from gigatok_compile.vocabulary.self_encoding import derive_entries
 from gigatok_compile.vocabulary.tables import build_vocabulary_tables
 
 harness: dict[str, Any] = runpy.run_path(str(Path(__file__).with_name("vocabulary_harness.py")))
@@ -23,7 +24,7 @@ HOWS = ("one", "many", "long")
 
 
 def compiled(model: BpeModel, flags: tuple[str, ...] = ()) -> Any:
-    tables, _ = build_vocabulary_tables(model)
+    tables, _ = build_vocabulary_tables(model, derive_entries(model))
     return harness["Vocabulary"](tables, ignore_merges=model.ignore_merges, flags=flags)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from gigatok_compile.definition.read import read_definition
 from gigatok_compile.errors import DefinitionError
-from gigatok_compile.ir.definition import BpeModel
+from gigatok_compile.ir.definition import ENDS, BpeModel
 from gigatok_compile.vocabulary import double_array
 from gigatok_compile.vocabulary.double_array import build_trie
 from gigatok_compile.vocabulary.merge_order import MergeOrder, order_merges
@@ -117,7 +117,7 @@ def test_other_ids_are_mapped():
     assert order.to_id is not None
     assert (np.diff(order.pairs[:, 2]) > 0).all()
     assert (order.to_id[order.pairs] == model.merges).all()
-    assert (order.to_id[order.atoms] == model.byte_ids).all()
+    assert (order.to_id[order.of[model.byte_ids]] == model.byte_ids).all()
 
 
 def test_two_results_at_one_rank_are_refused():
@@ -266,7 +266,9 @@ def lies_across(token: bytes, left: bytes, right: bytes) -> bool:
 
 def test_cut_pairs_are_those_that_entries_lie_across():
     model = MODELS["ranked"]
-    cuts = find_safe_cuts(model)
+    reachable = derive_entries(model).reachable
+    cuts = find_safe_cuts(model, reachable)
+    tokens = [token for token, is_made in zip(model.tokens, reachable, strict=True) if token and is_made]
     characters = ["a", "b", "c", *"日本語中国人", "é", "👍"]
     kept = set(cuts.pairs) | set(cuts.fragments)
     for left, right in itertools.product([c.encode() for c in characters], repeat=2):
@@ -276,21 +278,28 @@ def test_cut_pairs_are_those_that_entries_lie_across():
             suffixes = [left[i:] for i in range(len(left))]
             prefixes = [right[: i + 1] for i in range(len(right))]
             found = any(pair in kept for pair in itertools.product(suffixes, prefixes))
-        assert found == any(lies_across(token, left, right) for token in model.tokens if token), (left, right)
+        assert found == any(lies_across(token, left, right) for token in tokens), (left, right)
 
 
-def test_no_cuts_where_a_byte_of_text_would_vanish():
-    without_tab = made["model"](made["BYTES"], [], [], missing=[9])
-    without_unused = made["model"](made["BYTES"], [], [], missing=[0xC0, 0xFF])
-    assert not find_safe_cuts(without_tab).usable
-    assert find_safe_cuts(without_unused).usable
+def test_entries_that_merging_never_makes_join_nothing():
+    model = made["model"]([*made["BYTES"], b"ab", b"xyz"], [(97, 98, 256)], [0])
+    cuts = find_safe_cuts(model, derive_entries(model).reachable)
+    assert cuts.ascii[ord("a"), ord("b")]
+    assert not cuts.ascii[ord("x"), ord("y")]
+
+
+def test_no_cuts_where_entries_depend_on_their_place_in_the_word():
+    model = made["model"](made["BYTES"], [], [])
+    with_suffix = dataclasses.replace(model, affixes=np.full(256, ENDS, np.uint8))
+    assert find_safe_cuts(model, derive_entries(model).reachable).usable
+    assert not find_safe_cuts(with_suffix, derive_entries(with_suffix).reachable).usable
 
 
 # ---------------------------------------------------------------------- all of it
 
 
 def test_facts_of_gpt2(gpt2):
-    tables, facts = build_vocabulary_tables(gpt2)
+    tables, facts = build_vocabulary_tables(gpt2, derive_entries(gpt2))
     assert (facts.entries, facts.max_id, facts.unreachable) == (50257, 50256, 1)
     assert (facts.merges, facts.live_merges, facts.ids_in_rank_order) == (50000, 50000, True)
     assert (facts.words, facts.long_words, facts.longest) == (50183, 72, 128)
@@ -300,6 +309,6 @@ def test_facts_of_gpt2(gpt2):
 
 
 def test_tables_do_not_depend_on_chance(small):
-    first, second = (build_vocabulary_tables(small)[0] for _ in range(2))
+    first, second = (build_vocabulary_tables(small, derive_entries(small))[0] for _ in range(2))
     assert first.constants == second.constants
     assert all((a.data == b.data).all() for a, b in zip(first.tables, second.tables, strict=True))

@@ -24,7 +24,7 @@ MODELS: dict[str, BpeModel] = made["made_up"]()
 
 
 def compiled(model: BpeModel) -> Any:
-    tables, _ = build_vocabulary_tables(model)
+    tables, _ = build_vocabulary_tables(model, derive_entries(model))
     return harness["Vocabulary"](tables, ignore_merges=model.ignore_merges)
 
 
@@ -85,7 +85,7 @@ def test_unreachable_entries_are_words_only_if_whole_pieces_are_looked_up(small,
 
 def test_whole_only_bits_mark_unreachable_entries():
     model = MODELS["ranked"]
-    tables, _ = build_vocabulary_tables(model)
+    tables, _ = build_vocabulary_tables(model, derive_entries(model))
     (bits,) = (table.data for table in tables.tables if table.name == "whole_only_bits")
     marked = np.unpackbits(bits, bitorder="little")[: len(model.tokens)].astype(bool)
     assert (marked == ~derive_entries(model).reachable).all()

@@ -29,6 +29,7 @@ from gigatok_compile.pattern.codeset import CodeSet
 KINDS = 6
 """Kinds with an alternative of their own. Each is a class of the kernel; Gemma 3's vocabulary has 147, most of one script."""
 
+_ROW_BITS = 6
 SPACE = " "
 WHERE = "model.vocab"
 COMPONENT = "neighbours that no token of the vocabulary joins"
@@ -116,10 +117,30 @@ def find_kinds(tokens: Iterable[str], unknown: CodeSet | None, joins_spaces: boo
     common, rare = ordered[:KINDS], ordered[KINDS:]
     if rare:
         common.append(CodeSet.of(r for kind in rare for r in kind.ranges))
+    common = _whole_rows(common)
     joined = CodeSet.of(r for kind in common for r in kind.ranges)
     lone = joined.complement() - (CodeSet.single(ord(hub)) if hub else CodeSet.empty())
     spaces = CodeSet.of((ord(char), ord(char)) for char in before_space)
     return CutPattern(tuple(common), lone, spaces, joins_spaces)
+
+
+def _whole_rows(kinds: list[CodeSet]) -> list[CodeSet]:
+    """Kinds that take in the lone characters of their rows of 64 code points, but for ASCII and rows that two kinds share.
+
+    The kernels look characters up by row; a row that is all alike costs nothing. (Gemma 3 joins 2,449 ideographs, in every
+    row of them some: 72 MB/s on Chinese with rows as they are, 4 times that with whole ones.) It only takes cuts away.
+    """
+    rows: dict[int, set[int]] = {}
+    for number, kind in enumerate(kinds):
+        for low, high in kind.ranges:
+            for row in range(low >> _ROW_BITS, (high >> _ROW_BITS) + 1):
+                rows.setdefault(row, set()).add(number)
+    added: list[list[Range]] = [[] for _ in kinds]
+    for row, numbers in rows.items():
+        first = row << _ROW_BITS
+        if first >= 0x80 and len(numbers) == 1:
+            added[min(numbers)].append((first, first + (1 << _ROW_BITS) - 1))
+    return [CodeSet.of([*kind.ranges, *more]) for kind, more in zip(kinds, added, strict=True)]
 
 
 class _Groups:
