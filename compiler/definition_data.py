@@ -9,7 +9,7 @@ import numpy as np
 from gigatok_compile.definition.alphabet import alphabet_to_bytes
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import AddedToken, SplitStep, TokenizerDefinition
-from gigatok_compile.normalizer import nfc_data_for_runtime, normalize_function
+from gigatok_compile.normalizer import normalize_function, normalizer_arrays
 from gigatok_compile.pattern.codeset import CodeSet
 from gigatok_compile.pattern.parse import parse_pattern
 from gigatok_compile.verify.expand import format_set, to_regex_package
@@ -36,8 +36,7 @@ def write_definition_data(definition: TokenizerDefinition) -> bytes:
     }
     if model.affixes is not None:
         arrays["affixes"] = np.ascontiguousarray(model.affixes, np.uint8)
-    if any(step.kind == "NFC" for step in definition.normalizer):
-        arrays |= nfc_data_for_runtime()
+    arrays |= normalizer_arrays(definition.normalizer)
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     return buffer.getvalue()

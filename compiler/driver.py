@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gigatok_compile.atomic import atomic_package
@@ -28,8 +28,9 @@ from gigatok_compile.definition.read import read_definition
 from gigatok_compile.definition_data import added_token_bytes, hidden_added_tokens, write_definition_data
 from gigatok_compile.emit.cdef import cffi_declarations
 from gigatok_compile.emit.module import definition_tables, kernel_tables, render_module
+from gigatok_compile.emit.normalizer import NormalizerCode, compile_normalizer
 from gigatok_compile.emit.package import render_package_files
-from gigatok_compile.errors import DefinitionError
+from gigatok_compile.errors import CompileError, DefinitionError, PatternError, Unsupported
 from gigatok_compile.explain import explain
 from gigatok_compile.grammars.registry import load_grammar
 from gigatok_compile.ir.definition import SplitStep, TokenizerDefinition
@@ -37,9 +38,8 @@ from gigatok_compile.ir.plan import TableSet
 from gigatok_compile.ir.split import SplitPlan, StepTier
 from gigatok_compile.manifest import build_manifest
 from gigatok_compile.names import check_name
-from gigatok_compile.normalizer.data import load_nfc_data
+from gigatok_compile.normalizer.passes import plan_passes
 from gigatok_compile.normalizer.steps import normalize_function
-from gigatok_compile.normalizer.tables import build_nfc_tables
 from gigatok_compile.pattern.parse import parse_pattern
 from gigatok_compile.split_plan import plan_split
 from gigatok_compile.verify.report import VerifyReport
@@ -81,13 +81,14 @@ class CompileResult:
 @dataclass(frozen=True, slots=True)
 class Compilation:
     """All that is known before C is written. `definition` has the cuts that its vocabulary implies among its steps; `tables` is
-    None on the regex tier."""
+    None on the regex tier. normalizer: what its passes became."""
 
     definition: TokenizerDefinition
     split: SplitPlan
     added: AddedTokenPlan
     vocabulary: VocabularyFacts | None
     tables: TableSet | None
+    normalizer: tuple[str, ...] = ()
 
 
 def compile_definition(
@@ -175,7 +176,8 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
         exclusive=definition.source_format == "tiktoken",
         runs=find_run_tokens(definition, derivations),
     )
-    if split.kernel is None:
+    split, normalizer = _with_normalizer(definition, split)
+    if split.kernel is None or normalizer is None:
         return Compilation(definition, split, added, None, None)
     report("tables", "laying out the vocabulary")
     vocabulary_tables, facts = build_vocabulary_tables(definition.model, derivations)
@@ -186,9 +188,20 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
         hidden_added_tokens(definition),
     )
     tables = kernel_tables(split.kernel) | definition_tables(definition) | added.tables | vocabulary_tables | lookup
-    if any(step.kind == "NFC" for step in definition.normalizer):
-        tables |= build_nfc_tables(load_nfc_data())
-    return Compilation(definition, split, added, facts, tables)
+    return Compilation(definition, split, added, facts, tables | normalizer.tables, normalizer.lines)
+
+
+def _with_normalizer(definition: TokenizerDefinition, split: SplitPlan) -> tuple[SplitPlan, NormalizerCode | None]:
+    """The passes of the normalizer. Where one of them needs the regex tier the whole module runs there."""
+    try:
+        return split, compile_normalizer(plan_passes(definition.normalizer))
+    except Unsupported as error:
+        reason = str(error)
+    except PatternError:
+        raise
+    except CompileError as error:  # more states than tables hold
+        reason = error.message
+    return replace(split, kernel=None, reason=f"the normalizer cannot run natively: {reason}"), None
 
 
 def slow_tiers(split: SplitPlan) -> list[str]:
@@ -264,7 +277,12 @@ def _dump_step(step: StepTier, stage: str) -> str:
 def explain_compilation(compilation: Compilation) -> str:
     """The text of --explain."""
     return explain(
-        compilation.definition, compilation.split, compilation.added, compilation.vocabulary, compilation.tables
+        compilation.definition,
+        compilation.split,
+        compilation.added,
+        compilation.vocabulary,
+        compilation.tables,
+        compilation.normalizer,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gigatok_compile.ir.definition import TokenizerDefinition
 from gigatok_compile.ir.plan import TableSet
@@ -22,15 +22,20 @@ def explain(
     added: AddedTokenPlan,
     vocabulary: object | None,
     tables: TableSet | None,
+    normalizer: Sequence[str] = (),
 ) -> str:
     """Lines for a person.
 
     Args:
         vocabulary: facts about the vocabulary, told by their `str`; None on the regex tier.
         tables: what the library holds; None on the regex tier.
+        normalizer: what each pass of the normalizer is and which bytes its scan looks for.
     """
     about = [line for line in str(definition).splitlines() if not line.startswith("  pre-tokenizer ")]
     lines = [*about, "", *split_lines(split), "", str(added)]
+    if normalizer:
+        lines += ["", "normalizer: native; text without the bytes that a pass looks for is left as it lies"]
+        lines += [f"  pass {number}: {line}" for number, line in enumerate(normalizer)]
     if vocabulary is not None:
         lines += ["", str(vocabulary).rstrip()]
     if tables is not None:

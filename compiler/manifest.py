@@ -15,6 +15,7 @@ from gigatok_compile.ir.definition import (
     PreTokenizerStep,
     TokenizerDefinition,
 )
+from gigatok_compile.normalizer import normalizer_entries
 from gigatok_compile.unicode.tables import UNICODE_VERSION, property_ranges
 from gigatok_runtime.manifest import FORMAT, AddedTokenEntry, Manifest
 
@@ -70,7 +71,7 @@ def build_manifest(
         "eot_token": next((special[name] for name in END_OF_TEXT if name in special), None),
         "special_tokens": special,
         "added_tokens": added,
-        "normalizer": [{"kind": step.kind, "options": dict(step.options)} for step in definition.normalizer],
+        "normalizer": normalizer_entries(definition.normalizer),
         "pre_tokenizer": [_step_entry(step) for step in definition.pre_tokenizer],
         "ignore_merges": definition.model.ignore_merges,
         "model": {

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
+
+
+_NORMALIZER = re.compile(r"nfc_|norm_|step\d+_")
 
 
 class DefinitionData(NamedTuple):
@@ -17,7 +21,7 @@ class DefinitionData(NamedTuple):
     added_hidden: whether decoding leaves it out when special tokens are to be skipped.
     merges (m, 3), ranks (m,), byte_ids (256,): int32, as in gigatok_runtime.bpe. affixes: (n,) uint8 or None.
     patterns: for each split step in order, its pattern for the `regex` package with properties written out as ranges.
-    nfc: arrays for gigatok_runtime.nfc, empty when no normalizer needs them.
+    normalizer: arrays for gigatok_runtime.normalizers, those that the definition's normalizers need.
     """
 
     tokens: list[bytes | None]
@@ -28,7 +32,7 @@ class DefinitionData(NamedTuple):
     byte_ids: npt.NDArray[np.int32]
     affixes: npt.NDArray[np.uint8] | None
     patterns: list[str]
-    nfc: dict[str, npt.NDArray[Any]]
+    normalizer: dict[str, npt.NDArray[Any]]
 
 
 def read_definition_data(directory: Path) -> DefinitionData:
@@ -49,7 +53,7 @@ def read_definition_data(directory: Path) -> DefinitionData:
                 byte_ids=arrays["byte_ids"],
                 affixes=arrays["affixes"] if "affixes" in arrays.files else None,
                 patterns=[(item or b"").decode() for item in _unpack(arrays, "pattern")],
-                nfc={name: arrays[name] for name in arrays.files if name.startswith("nfc_")},
+                normalizer={name: arrays[name] for name in arrays.files if _NORMALIZER.match(name)},
             )
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise ImportError(f"{path} cannot be read ({error}); compile the module again") from error

@@ -18,7 +18,7 @@ from gigatok_runtime.definition_data import DefinitionData
 from gigatok_runtime.encoded import Encoded
 from gigatok_runtime.errors import InvalidUtf8Error, SpecialTokenError
 from gigatok_runtime.manifest import Manifest
-from gigatok_runtime.nfc import Nfc
+from gigatok_runtime.normalizers import make_normalizers
 from gigatok_runtime.special import Special, resolve_modes
 from gigatok_runtime.splitting import Splitter
 from gigatok_runtime.texts import Buffer, Errors, Ids, Text, as_bytes, as_ids, as_str, check_errors, check_threads
@@ -40,7 +40,7 @@ class RegexEngine:
         self.manifest = manifest
         self.data = data
         self.join_surrogates = manifest["source_format"] == "tiktoken"
-        self.normalizers = [_normalizer(step["kind"], data) for step in manifest["normalizer"]]
+        self.normalizers = make_normalizers(manifest["normalizer"], data.normalizer)
         self.steps, self.byte_steps = _piece_steps(manifest, data)
         model = manifest["model"]
         self.bpe = BytePairEncoder(
@@ -283,9 +283,3 @@ def _piece_steps(manifest: Manifest, data: DefinitionData) -> tuple[list[PieceSt
             case kind:
                 raise ValueError(f"pre-tokenizer step {kind!r} is unknown to this gigatok_runtime")
     return steps, byte_steps
-
-
-def _normalizer(kind: str, data: DefinitionData) -> Callable[[str], str]:
-    if kind != "NFC":
-        raise ValueError(f"normalizer {kind!r} is unknown to this gigatok_runtime")
-    return Nfc(data.nfc)

@@ -1,4 +1,6 @@
-/* Normalization form C, exactly as the reference engine does it (its tables are older than today's Unicode).
+/* The normalization forms NFC, NFD, NFKC and NFKD, exactly as the reference engine does them (its tables are older than
+ * today's Unicode). A gt_form says which one; what is said of NFC holds for the others, where nothing composes (NFD, NFKD) or
+ * more is decomposed (NFKC, NFKD).
  *
  * Nearly all text is in NFC already, so the work is to be sure of that quickly and to touch only what may change.
  * A character is *inert* when it is a starter that neither changes nor composes with anything before it (flags 0);
@@ -11,16 +13,29 @@
  *
  * Text is well-formed UTF-8. Nothing outside [p, p + n) is read even when it is not.
  *
- * Tables (compiler/normalizer/tables.py): gt_nfc_blocks, gt_nfc_flags, gt_nfc_split_blocks, gt_nfc_split_index, gt_nfc_splits,
- * gt_nfc_pairs, gt_nfc_finder, gt_nfc_leads; GT_NFC_PAIR_SLOTS_LOG2.
+ * In NFKC much text has characters that are simply others in it: wide forms, a space that does not break. Such a character
+ * (GT_NFC_SIMPLE) becomes text that neither composes nor moves, so where an inert or simple one follows it is put in place
+ * without more ado.
+ *
+ * Tables (compiler/normalizer/tables.py): those of gt_form, and gt_nfc_pairs; GT_NFC_PAIR_SLOTS_LOG2.
  */
 #ifndef GT_NORMALIZE_H
 #define GT_NORMALIZE_H
 
-#include "scratch.h"
-#include "utf8.h"
+#include "characters.h"
 
-enum { GT_NFC_CLASS = 0x3F, GT_NFC_MAYBE = 0x40, GT_NFC_NO = 0x80 };
+enum { GT_NFC_CLASS = 0x3F, GT_NFC_MAYBE = 0x40, GT_NFC_NO = 0x80, GT_NFC_SIMPLE = 0x81 };
+
+typedef struct {
+  const uint8_t *blocks, *flags;      /* of each code point, 64 a row: class rank, GT_NFC_MAYBE, GT_NFC_NO, GT_NFC_SIMPLE */
+  const uint8_t *leads, *finder;      /* bytes that lead characters with flags; what finds them (nfc_finder) */
+  const uint8_t *split_blocks;
+  const uint16_t *split_index;        /* where in `splits` its decomposition begins, 0: none */
+  const uint32_t *splits;             /* code point | flags << 24 of each part, bit 31: the last one */
+  uint32_t parts, bytes;              /* at most so many parts for two bytes of text, and so many bytes for one */
+  uint32_t composes;
+} gt_form;
+
 enum {
   GT_HANGUL_S = 0xAC00, GT_HANGUL_L = 0x1100, GT_HANGUL_V = 0x1161, GT_HANGUL_T = 0x11A7,
   GT_HANGUL_NL = 19, GT_HANGUL_NV = 21, GT_HANGUL_NT = 28, GT_HANGUL_NS = 19 * 21 * 28
@@ -64,11 +79,13 @@ static inline uint8_t *gt_nfc_put(uint8_t *q, uint32_t c) {
   return q;
 }
 
-static inline uint8_t gt_nfc_flags_of(uint32_t c) { return gt_nfc_flags[(size_t)gt_nfc_blocks[c >> 6] * 64 + (c & 63)]; }
+static inline uint8_t gt_nfc_flags_of(const gt_form *form, uint32_t c) {
+  return form->flags[(size_t)form->blocks[c >> 6] * 64 + (c & 63)];
+}
 
-static inline const uint32_t *gt_nfc_split_of(uint32_t c) {
-  unsigned at = gt_nfc_split_index[(size_t)gt_nfc_split_blocks[c >> 6] * 64 + (c & 63)];
-  return at ? gt_nfc_splits + at : NULL;
+static inline const uint32_t *gt_nfc_split_of(const gt_form *form, uint32_t c) {
+  unsigned at = form->split_index[(size_t)form->split_blocks[c >> 6] * 64 + (c & 63)];
+  return at ? form->splits + at : NULL;
 }
 
 /* What first and second compose to, or 0. */
@@ -96,13 +113,13 @@ static inline const uint8_t *gt_nfc_before(const uint8_t *begin, const uint8_t *
 
 /* Could c, at p, compose with the last starter before it? Nothing between them blocks it. May say 1 in doubt. The walk
  * back passes marks of strictly lower class only where classes rise, so all walks over a run of n marks stay under 64 n. */
-static int gt_nfc_may_compose(const uint8_t *begin, const uint8_t *p, const uint8_t *end, uint32_t c) {
+static int gt_nfc_may_compose(const gt_form *form, const uint8_t *begin, const uint8_t *p, const uint8_t *end, uint32_t c) {
   while (p > begin) {
     unsigned length;
     p = gt_nfc_before(begin, p);
     uint32_t first = gt_nfc_decode(p, end, &length);
-    if (gt_nfc_flags_of(first) & GT_NFC_CLASS) continue;
-    if (gt_nfc_split_of(first)) return 1; /* its own marks would take part */
+    if (gt_nfc_flags_of(form, first) & GT_NFC_CLASS && !(gt_nfc_flags_of(form, first) & GT_NFC_NO)) continue;
+    if (gt_nfc_split_of(form, first)) return 1; /* its own marks would take part */
     return gt_nfc_pair(first, c) != 0;
   }
   return 0;
@@ -110,15 +127,16 @@ static int gt_nfc_may_compose(const uint8_t *begin, const uint8_t *p, const uint
 
 /* Does the character with these flags, at p, make it uncertain that the text is in NFC? `last` is the class of the mark before
  * it, 0 after a starter. */
-GT_NOINLINE int gt_nfc_is_issue(const uint8_t *begin, const uint8_t *p, const uint8_t *end, unsigned flags, unsigned last) {
+GT_NOINLINE int gt_nfc_is_issue(const gt_form *form, const uint8_t *begin, const uint8_t *p, const uint8_t *end, unsigned flags, unsigned last) {
   unsigned rank = flags & GT_NFC_CLASS, length;
   if (flags & GT_NFC_NO || (rank && rank < last)) return 1;
   if (!(flags & GT_NFC_MAYBE) || (last && rank <= last)) return 0; /* the second: blocked */
-  return gt_nfc_may_compose(begin, p, end, gt_nfc_decode(p, end, &length));
+  return gt_nfc_may_compose(form, begin, p, end, gt_nfc_decode(p, end, &length));
 }
 
 /* Where a scan is. `last` is the class of the character that ends at `known`, if it has one; all else before is settled. */
 typedef struct {
+  const gt_form *form;
   const uint8_t *begin, *end, *known;
   unsigned last;
 } gt_nfc_scan;
@@ -143,10 +161,10 @@ GT_INLINE int gt_nfc_look(gt_nfc_scan *scan, const uint8_t *p) {
     block = c >> 6;
     trail = c;
   }
-  unsigned flags = gt_nfc_flags[(size_t)gt_nfc_blocks[block] * 64 + (trail & 63)], rank = flags & GT_NFC_CLASS;
+  unsigned flags = scan->form->flags[(size_t)scan->form->blocks[block] * 64 + (trail & 63)], rank = flags & GT_NFC_CLASS;
   unsigned last = p == scan->known ? scan->last : 0;
   if (GT_UNLIKELY((flags > GT_NFC_CLASS) | ((rank != 0) & (rank < last))) &&
-      gt_nfc_is_issue(scan->begin, p, scan->end, flags, last))
+      gt_nfc_is_issue(scan->form, scan->begin, p, scan->end, flags, last))
     return 1;
   scan->known = p + length;
   scan->last = rank;
@@ -178,9 +196,9 @@ static const uint8_t *gt_nfc_look_all(gt_nfc_scan *scan, const uint8_t *p, const
       block = c >> 6;
       trail = c;
     }
-    unsigned flags = gt_nfc_flags[(size_t)gt_nfc_blocks[block] * 64 + (trail & 63)], rank = flags & GT_NFC_CLASS;
+    unsigned flags = scan->form->flags[(size_t)scan->form->blocks[block] * 64 + (trail & 63)], rank = flags & GT_NFC_CLASS;
     if (GT_UNLIKELY((flags > GT_NFC_CLASS) | ((rank != 0) & (rank < last))) &&
-        gt_nfc_is_issue(scan->begin, p, scan->end, flags, last))
+        gt_nfc_is_issue(scan->form, scan->begin, p, scan->end, flags, last))
       return p;
     p += length;
     last = rank;
@@ -195,7 +213,7 @@ static const uint8_t *gt_nfc_look_all(gt_nfc_scan *scan, const uint8_t *p, const
 /* From scan.known, which begins a character, to the first issue or NULL: eight bytes at a time while they lead only inert
  * characters (trail bytes included), ASCII faster, else a character at a time. */
 static const uint8_t *gt_nfc_issue_portable(gt_nfc_scan scan) {
-  const uint8_t *p = scan.known, *end = scan.end, *lead = gt_nfc_leads;
+  const uint8_t *p = scan.known, *end = scan.end, *lead = scan.form->leads;
   ptrdiff_t patience = 32; /* how far to look at every character before stretches are tried again */
   while (p < end) {
     const uint8_t *from = p;
@@ -214,7 +232,7 @@ static const uint8_t *gt_nfc_issue_portable(gt_nfc_scan scan) {
 }
 
 #if GT_X86
-#define GT_NFC_LOOK(i) _mm_loadu_si128((const __m128i *)(const void *)(gt_nfc_finder + (i)*16))
+#define GT_NFC_LOOK(i) _mm_loadu_si128((const __m128i *)(const void *)(scan.form->finder + (i)*16))
 
 /* Blocks of 32 bytes: ASCII, or six lookups in each of two groups of buckets, which find every character with flags and few
  * others (nfc_finder in compiler/normalizer/tables.py). */
@@ -258,7 +276,7 @@ __attribute__((target("avx2"))) static const uint8_t *gt_nfc_issue_avx2(gt_nfc_s
     p += 32;
   }
   while (p < end && (*p & 0xC0) == 0x80) p++; /* the rest of a character that began in the last block */
-  if (scan.known != p) scan = (gt_nfc_scan){scan.begin, end, p, 0};
+  if (scan.known != p) scan = (gt_nfc_scan){scan.form, scan.begin, end, p, 0};
   return gt_nfc_issue_portable(scan);
 }
 
@@ -304,7 +322,7 @@ __attribute__((target("avx512f,avx512bw"))) static const uint8_t *gt_nfc_issue_a
     p += 64;
   }
   while (p < end && (*p & 0xC0) == 0x80) p++;
-  if (scan.known != p) scan = (gt_nfc_scan){scan.begin, end, p, 0};
+  if (scan.known != p) scan = (gt_nfc_scan){scan.form, scan.begin, end, p, 0};
   return gt_nfc_issue_portable(scan);
 }
 #undef GT_NFC_LOOK
@@ -316,7 +334,7 @@ static const uint8_t *gt_nfc_issue_neon(gt_nfc_scan scan) {
   const uint8x16_t half = vdupq_n_u8(0x0F);
   const uint8_t *p = scan.known, *end = scan.end;
   uint8x16_t look[12];
-  for (int i = 0; i < 12; i++) look[i] = vld1q_u8(gt_nfc_finder + 16 * i);
+  for (int i = 0; i < 12; i++) look[i] = vld1q_u8(scan.form->finder + 16 * i);
   while (end - p >= 18) {
     const uint8x16_t a = vld1q_u8(p);
     if (vmaxvq_u8(a) < 0x80) {
@@ -349,15 +367,15 @@ static const uint8_t *gt_nfc_issue_neon(gt_nfc_scan scan) {
     p += 16;
   }
   while (p < end && (*p & 0xC0) == 0x80) p++;
-  if (scan.known != p) scan = (gt_nfc_scan){scan.begin, end, p, 0};
+  if (scan.known != p) scan = (gt_nfc_scan){scan.form, scan.begin, end, p, 0};
   return gt_nfc_issue_portable(scan);
 }
 #endif
 
 /* The first character that may have to change or move, or to be composed with one before it; NULL when there is none. The
  * text must begin at `begin` or be in NFC before it with an inert character at `begin`. */
-static const uint8_t *gt_nfc_issue(const uint8_t *begin, const uint8_t *end) {
-  gt_nfc_scan scan = {begin, end, begin, 0};
+static const uint8_t *gt_nfc_issue(const gt_form *form, const uint8_t *begin, const uint8_t *end) {
+  gt_nfc_scan scan = {form, begin, end, begin, 0};
 #if GT_X86
   if (end - begin >= 66) {
     int level = GT_VECTOR_LEVEL;
@@ -371,27 +389,27 @@ static const uint8_t *gt_nfc_issue(const uint8_t *begin, const uint8_t *end) {
 }
 
 /* Start of the last inert character before `issue`, or `begin`. */
-static inline const uint8_t *gt_nfc_stretch_begin(const uint8_t *begin, const uint8_t *issue) {
+static inline const uint8_t *gt_nfc_stretch_begin(const gt_form *form, const uint8_t *begin, const uint8_t *issue) {
   const uint8_t *p = issue;
   while (p > begin) {
     unsigned length;
     p = gt_nfc_before(begin, p);
-    if (!gt_nfc_flags_of(gt_nfc_decode(p, issue, &length))) break;
+    if (!gt_nfc_flags_of(form, gt_nfc_decode(p, issue, &length))) break;
   }
   return p;
 }
 
 /* Is it certain that cutting before the character at p changes nothing: normalizing both sides alone gives the same text?
  * True at the end. */
-GT_UNUSED static inline int gt_nfc_safe_boundary(const uint8_t *p, const uint8_t *end) {
+GT_UNUSED static inline int gt_nfc_safe_boundary(const gt_form *form, const uint8_t *p, const uint8_t *end) {
   unsigned length;
-  return p == end || !gt_nfc_flags_of(gt_nfc_decode(p, end, &length));
+  return p == end || !gt_nfc_flags_of(form, gt_nfc_decode(p, end, &length));
 }
 
 /* Offset from which normalization may change something (always a safe boundary or 0), or -1: the text is in NFC. */
-GT_UNUSED static int64_t gt_nfc_first(const uint8_t *p, size_t n) {
-  const uint8_t *issue = gt_nfc_issue(p, p + n);
-  return issue ? gt_nfc_stretch_begin(p, issue) - p : -1;
+GT_UNUSED static int64_t gt_nfc_first(const gt_form *form, const uint8_t *p, size_t n) {
+  const uint8_t *issue = gt_nfc_issue(form, p, p + n);
+  return issue ? gt_nfc_stretch_begin(form, p, issue) - p : -1;
 }
 
 /* ---- the stretches that change: arrays of code point | flags << 24 (class rank, GT_NFC_MAYBE) ---- */
@@ -399,8 +417,8 @@ GT_UNUSED static int64_t gt_nfc_first(const uint8_t *p, size_t n) {
 static inline unsigned gt_nfc_rank(uint32_t entry) { return entry >> 24 & GT_NFC_CLASS; }
 
 /* Put the full decomposition of [p, end) in `to`; how many entries there are. With to NULL, count only. */
-static size_t gt_nfc_split(const uint8_t *p, const uint8_t *end, uint32_t *to) {
-  const uint32_t maybe = (uint32_t)GT_NFC_MAYBE << 24;
+static size_t gt_nfc_split(const gt_form *form, const uint8_t *p, const uint8_t *end, uint32_t *to) {
+  const uint32_t maybe = form->composes ? (uint32_t)GT_NFC_MAYBE << 24 : 0;
   size_t count = 0;
   while (p < end) {
     unsigned length;
@@ -412,7 +430,7 @@ static size_t gt_nfc_split(const uint8_t *p, const uint8_t *end, uint32_t *to) {
     }
     uint32_t c = gt_nfc_decode(p, end, &length);
     p += length;
-    const uint32_t *parts = gt_nfc_split_of(c);
+    const uint32_t *parts = gt_nfc_split_of(form, c);
     if (parts) {
       do {
         if (to) to[count] = *parts & 0x7FFFFFFF;
@@ -427,7 +445,7 @@ static size_t gt_nfc_split(const uint8_t *p, const uint8_t *end, uint32_t *to) {
       }
       count += tail ? 3 : 2;
     } else {
-      if (to) to[count] = c | (uint32_t)gt_nfc_flags_of(c) << 24;
+      if (to) to[count] = c | (uint32_t)gt_nfc_flags_of(form, c) << 24;
       count++;
     }
   }
@@ -485,12 +503,12 @@ static size_t gt_nfc_compose(uint32_t *v, size_t n) {
 
 /* Where to stop normalizing a stretch that begins at `from`: before an inert character, and rather one that others follow, since
  * decomposed text has something to compose in every word. */
-static const uint8_t *gt_nfc_stretch_end(const uint8_t *from, const uint8_t *issue, const uint8_t *end) {
+static const uint8_t *gt_nfc_stretch_end(const gt_form *form, const uint8_t *from, const uint8_t *issue, const uint8_t *end) {
   enum { CALM = 16, LONG = 1 << 16 };
   const uint8_t *p = issue, *stop = end;
   unsigned length, inert = 0; /* inert characters in a row before p, the first of them at `stop` */
   for (; p < end && inert < CALM; p += length) {
-    if (gt_nfc_flags_of(gt_nfc_decode(p, end, &length))) {
+    if (gt_nfc_flags_of(form, gt_nfc_decode(p, end, &length))) {
       inert = 0;
       stop = end;
     } else if (inert++ == 0) {
@@ -501,33 +519,83 @@ static const uint8_t *gt_nfc_stretch_end(const uint8_t *from, const uint8_t *iss
   return stop;
 }
 
+/* Simple characters from `issue` on, and only those, each put in place: where the first other character begins, or NULL if
+ * it is not inert, so that nothing may be settled. Written is memory[*used..). */
+static const uint8_t *gt_nfc_simple(const gt_form *form, const uint8_t *issue, const uint8_t *end, gt_scratch *out, size_t *used) {
+  const uint8_t *p = issue;
+  size_t at = *used;
+  while (p < end) {
+    unsigned length;
+    const uint32_t c = gt_nfc_decode(p, end, &length);
+    const unsigned flags = gt_nfc_flags_of(form, c);
+    if (!flags) break;
+    if (flags != GT_NFC_SIMPLE) { /* a mark may belong to the last of them: all but that one are settled */
+      return NULL;
+    }
+    uint8_t *q = gt_scratch_reserve(out, at + length * (size_t)form->bytes + 4);
+    if (!q) return NULL;
+    q += at;
+    const uint32_t *parts = gt_nfc_split_of(form, c);
+    do q = gt_nfc_put(q, *parts & 0x1FFFFF);
+    while (!(*parts++ >> 31));
+    at = (size_t)(q - (uint8_t *)out->memory);
+    p += length;
+    if (p - issue > 256) break; /* settled so far: a simple character begins what follows */
+  }
+  *used = at;
+  return p;
+}
+
 /* The normalized text of p[0..n) at out->memory; its length, or SIZE_MAX when there is no memory. The scratch holds the
- * text, at most 3 n bytes, and behind it the stretch that is worked on: at most 12 bytes a byte of it, 8 an entry when it is long. */
-GT_UNUSED static size_t gt_nfc(const uint8_t *p, size_t n, gt_scratch *out) {
+ * text, at most form->bytes * n bytes, and behind it the stretch that is worked on: 8 bytes for a part of it. */
+GT_UNUSED static size_t gt_nfc(const gt_form *form, const uint8_t *p, size_t n, gt_scratch *out) {
   const uint8_t *end = p + n;
   size_t used = 0;
   if (!gt_scratch_reserve(out, n + n / 8 + 64)) return SIZE_MAX;
   while (p < end) {
-    const uint8_t *issue = gt_nfc_issue(p, end);
-    const uint8_t *from = issue ? gt_nfc_stretch_begin(p, issue) : end, *to = end;
-    if (issue) to = gt_nfc_stretch_end(from, issue, end);
-    /* A byte of text decomposes to at most 1.5 code points (U+0390: 2 bytes, 3 of them) and 3 bytes. */
+    unsigned first;
+    const uint8_t *issue = gt_nfc_issue(form, p, end);
+    if (issue && gt_nfc_flags_of(form, gt_nfc_decode(issue, end, &first)) == GT_NFC_SIMPLE) {
+      /* what is before it is settled: a simple character composes with nothing there */
+      size_t copied = (size_t)(issue - p), at = used + copied;
+      uint8_t *memory = gt_scratch_reserve(out, at + 8);
+      if (!memory) return SIZE_MAX;
+      memcpy(memory + used, p, copied);
+      const uint8_t *next = gt_nfc_simple(form, issue, end, out, &at);
+      if (next) {
+        p = next;
+        used = at;
+        continue;
+      }
+    }
+    const uint8_t *from = issue ? gt_nfc_stretch_begin(form, p, issue) : end, *to = end;
+    if (issue) to = gt_nfc_stretch_end(form, from, issue, end);
     size_t copied = (size_t)(from - p), length = (size_t)(to - from);
-    size_t count = length <= 1 << 17 ? length + length / 2 : gt_nfc_split(from, to, NULL);
-    size_t work = (used + copied + 3 * length + 7) & ~(size_t)7;
+    size_t count = length <= 1 << 14 ? length * form->parts / 2 + 1 : gt_nfc_split(form, from, to, NULL);
+    size_t room = 4 * count < form->bytes * length ? 4 * count : form->bytes * length;
+    size_t work = (used + copied + room + 7) & ~(size_t)7;
     uint8_t *memory = gt_scratch_reserve(out, work + 8 * count);
     if (!memory) return SIZE_MAX;
     memcpy(memory + used, p, copied);
     uint32_t *v = (uint32_t *)(void *)(memory + work), *spare = v + count;
-    count = gt_nfc_split(from, to, v);
+    count = gt_nfc_split(form, from, to, v);
     gt_nfc_order(v, count, spare);
-    count = gt_nfc_compose(v, count);
+    if (form->composes) count = gt_nfc_compose(v, count);
     uint8_t *q = memory + used + copied;
     for (size_t i = 0; i < count; i++) q = gt_nfc_put(q, v[i] & 0x1FFFFF);
     used = (size_t)(q - memory);
     p = to;
   }
   return used;
+}
+
+/* The pass of a form: see characters.h. */
+GT_UNUSED static gt_outcome gt_normalize_form(const void *pass, const uint8_t *p, size_t n, gt_scratch *out, size_t *length) {
+  if (!gt_nfc_issue(pass, p, p + n)) return GT_SAME;
+  const size_t made = gt_nfc(pass, p, n, out);
+  if (made == SIZE_MAX) return GT_NORMALIZE_NO_MEMORY;
+  *length = made;
+  return GT_CHANGED;
 }
 
 #endif

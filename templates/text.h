@@ -107,23 +107,19 @@ static int gt_plain_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *
 /* Raw text between added tokens of the first pass. */
 static int gt_raw_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *end, const uint8_t *limit, const gt_call *call,
                           gt_fault *fault) {
-#if GT_NFC
-  const int normalized = gt_nfc_first(begin, (size_t)(end - begin)) >= 0;
-  if (GT_UNLIKELY(normalized)) {
-    const size_t length = gt_nfc(begin, (size_t)(end - begin), sink->normalized);
-    if (length == SIZE_MAX) return GT_NO_MEMORY;
-    begin = sink->normalized->memory;
-    end = limit = begin + length;
-    if (begin == end) {
-      sink->begun = 1;
-      return GT_OK;
-    }
+#if GT_PASS_COUNT
+  const int where = gt_normalize(sink->normalized, &sink->thread->spare, &begin, &end);
+  if (GT_UNLIKELY(where == GT_TEXT_NO_MEMORY)) return GT_NO_MEMORY;
+  if (where == GT_TEXT_IN_SCRATCH) limit = end;
+  if (begin == end) {
+    sink->begun = 1;
+    return GT_OK;
   }
 #endif
   const int status = GT_ADDED1_COUNT ? gt_cut_added(sink, 1, begin, end, limit, call, fault, gt_plain_stretch)
                                      : gt_plain_stretch(sink, begin, end, limit, call, fault);
-#if GT_NFC
-  if (status == GT_SPECIAL_IN_TEXT && normalized) fault->byte = -1;
+#if GT_PASS_COUNT
+  if (status == GT_SPECIAL_IN_TEXT && where != GT_TEXT_SAME) fault->byte = -1;
 #endif
   return status;
 }

@@ -71,6 +71,7 @@ typedef struct gt_thread {
   unsigned word_bits, long_bits;
   size_t word_count, long_count, arena_used, arena_capacity;
   gt_scratch merge, normalized;
+  gt_scratch spare;    /* a text between two passes of the normalizer */
   gt_scratch prefixed; /* a stretch with a space before it, if GT_ADD_PREFIX_SPACE */
   gt_right_memo memo;
   uint32_t *ids; /* result of gt_encode_into */
@@ -174,6 +175,7 @@ static void gt_thread_free(gt_thread *t) {
   free(t->arena);
   free(t->merge.memory);
   free(t->normalized.memory);
+  free(t->spare.memory);
   free(t->prefixed.memory);
   free(t->memo.notes);
   free(t->ids);
@@ -264,8 +266,8 @@ static inline gt_thread *gt_thread_self(void) { return GT_LIKELY(gt_own_thread !
 
 /* Give back what one huge pre-token or text took; scratch of a common size is kept. */
 static void gt_thread_trim(gt_thread *t) {
-  gt_scratch *const scratches[3] = {&t->merge, &t->normalized, &t->prefixed};
-  for (unsigned i = 0; i < 3; i++) {
+  gt_scratch *const scratches[4] = {&t->merge, &t->normalized, &t->spare, &t->prefixed};
+  for (unsigned i = 0; i < 4; i++) {
     if (GT_LIKELY(scratches[i]->capacity <= GT_SCRATCH_KEPT)) continue;
     free(scratches[i]->memory);
     *scratches[i] = (gt_scratch){0};
@@ -275,7 +277,7 @@ static void gt_thread_trim(gt_thread *t) {
 static size_t gt_thread_size(const gt_thread *t) {
   return GT_THREAD_BYTES + (sizeof *t->words << t->word_bits) + (sizeof *t->longs << t->long_bits) +
          (t->parts ? sizeof *t->parts << GT_PART_BITS : 0) + t->arena_capacity * 4 + t->merge.capacity + t->normalized.capacity +
-         t->prefixed.capacity + t->memo.capacity * sizeof *t->memo.notes + t->id_capacity * 4;
+         t->spare.capacity + t->prefixed.capacity + t->memo.capacity * sizeof *t->memo.notes + t->id_capacity * 4;
 }
 
 #endif

@@ -25,7 +25,7 @@ from pathlib import Path
 import pytest
 from gigatok_compile import driver
 from gigatok_compile.automaton.interpret import tags_of_text
-from gigatok_compile.bitstream.bimachine import _right_automaton
+from gigatok_compile.bitstream.bimachine import right_automaton
 from gigatok_compile.bitstream.compose import _right
 from gigatok_compile.bitstream.interpret import piece_starts
 from gigatok_compile.definition.cutting_steps import GPT2_PATTERN
@@ -189,7 +189,7 @@ def test_the_derivation(root: Path, page_folder: Path) -> None:
 
 
 def test_right_states_in_the_docs(root: Path) -> None:
-    sets, _ = _right_automaton(compile_split(SplitStep(GPT2_PATTERN, "oniguruma", "x")).automaton)
+    sets, _ = right_automaton(compile_split(SplitStep(GPT2_PATTERN, "oniguruma", "x")).automaton)
     page = (root / "docs" / "bitstream.md").read_text("utf-8")
     rows = re.findall(r"^\| (\d+) \| ([\d ]+) \|", page, re.MULTILINE)
     assert [(int(number), frozenset(map(int, states.split()))) for number, states in rows] == list(enumerate(sets))

@@ -47,8 +47,8 @@ def build_bimachine(
     moves = automaton.moves.tolist()
     accepts = automaton.accepts.tolist()
     start = automaton.start
-    right_sets, column_right = _right_automaton(automaton)
-    labels, right = _with_labels(column_right, automaton, look)
+    right_sets, column_right = right_automaton(automaton)
+    labels, right = with_labels(column_right, automaton, look)
     sources: dict[int, list[tuple[int, int]]] = {}  # right state -> (tag, right state after) that lead to it
     for tag, row in enumerate(right):
         for after, before in enumerate(row):
@@ -124,7 +124,7 @@ def apply_behavior(
     return Bimachine(len(right), right, right_count, joined, tuple(kept))
 
 
-def _with_labels(
+def with_labels(
     column_right: tuple[tuple[int, ...], ...], automaton: BoundaryAutomaton, look: LookAhead
 ) -> tuple[list[tuple[int, int]], tuple[tuple[int, ...], ...]]:
     """Pairs (state of `look`, right state over columns) that occur, and the moves between them over tags."""
@@ -143,7 +143,7 @@ def _with_labels(
     return pairs, tuple(map(tuple, rows))
 
 
-def _right_automaton(automaton: BoundaryAutomaton) -> tuple[list[frozenset[int]], tuple[tuple[int, ...], ...]]:
+def right_automaton(automaton: BoundaryAutomaton) -> tuple[list[frozenset[int]], tuple[tuple[int, ...], ...]]:
     """Sets of states that will accept, and the transition table over them. Set 0 is that of the text's end."""
     moves = automaton.moves.tolist()
     accepts = automaton.accepts.tolist()

@@ -48,7 +48,12 @@ HEADERS = (
     "learn.h",
     "utf8.h",
     "added.h",
+    "finder.h",
+    "characters.h",
     "normalize.h",
+    "clusters.h",
+    "matcher.h",
+    "passes.h",
     "encode.inc.h",
     "span.inc.h",
     "text.h",
@@ -90,7 +95,6 @@ def definition_tables(definition: TokenizerDefinition) -> TableSet:
         constants={
             "prefix_count": len(post.prefix),
             "suffix_count": len(post.suffix),
-            "nfc": int(any(step.kind == "NFC" for step in definition.normalizer)),
             "add_prefix_space": int(bool(prefixes) or scheme != "never"),
             "prefix_first": int(scheme == "first"),
             "metaspace": int(metaspace is not None),
@@ -129,6 +133,7 @@ def _kernel_files(headers: Sequence[str], kernel: SplitKernel, tables: TableSet)
     """Plain headers, the rendered kernel, and the tables."""
     data, declarations = _lay_out(tables)
     files: dict[str, str | bytes] = {name: template_text(name) for name in headers}
+    files |= tables.files
     files["boundary.inc.h"] = render_boundary(kernel.bits) if kernel.bits is not None else "/* no bit program */\n"
     files["tables.h"] = (
         make_environment()

@@ -43,17 +43,18 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class TableSet:
-    """Tables, and constants that become `#define GT_<NAME> <value>`."""
+    """Tables, and constants that become `#define GT_<NAME> <value>`. files: C texts made along with them, by name."""
 
     tables: tuple[Table, ...] = ()
     constants: dict[str, int] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
 
     def __or__(self, other: TableSet) -> TableSet:
-        both = set(self.constants) & set(other.constants)
+        both = set(self.constants) & set(other.constants) | set(self.files) & set(other.files)
         names = {t.name for t in self.tables} & {t.name for t in other.tables}
         if both or names:
             raise ValueError(f"defined twice: {sorted(both | names)}")
-        return TableSet(self.tables + other.tables, self.constants | other.constants)
+        return TableSet(self.tables + other.tables, self.constants | other.constants, self.files | other.files)
 
     @property
     def bytes(self) -> int:

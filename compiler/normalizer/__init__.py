@@ -1,7 +1,6 @@
-"""Normalizers: data, what they do to text at compile time, and their tables for templates/normalize.h."""
+"""Normalizers: data, what they do to text at compile time, and the passes and tables of their C."""
 
-from gigatok_compile.normalizer.data import load_nfc_data, nfc_data_for_runtime
-from gigatok_compile.normalizer.steps import normalize_function
-from gigatok_compile.normalizer.tables import build_nfc_tables
+from gigatok_compile.normalizer.data import form_arrays, load_nfc_data
+from gigatok_compile.normalizer.steps import normalize_function, normalizer_arrays, normalizer_entries
 
-__all__ = ["build_nfc_tables", "load_nfc_data", "nfc_data_for_runtime", "normalize_function"]
+__all__ = ["form_arrays", "load_nfc_data", "normalize_function", "normalizer_arrays", "normalizer_entries"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -67,11 +68,11 @@ def _check(
         assert 2 * len(parts) <= 3 * size and sum(len(chr(part).encode()) for part in parts) <= 3 * size
 
 
-def nfc_data_for_runtime() -> dict[str, npt.NDArray[Any]]:
-    """The arrays `gigatok_runtime.nfc.Nfc` takes; stored in the module's `definition.npz`."""
+def form_arrays(compatibility: bool = False) -> dict[str, npt.NDArray[Any]]:
+    """The arrays `gigatok_runtime.normalization_form` takes; stored in the module's `definition.npz`."""
     data = load_nfc_data()
     lengths = [len(value) for value in data.decompositions.values()]
-    return {
+    arrays = {
         "nfc_decomposed": np.array(list(data.decompositions), np.uint32),
         "nfc_offsets": np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint32),
         "nfc_values": np.array([c for value in data.decompositions.values() for c in value], np.uint32),
@@ -79,3 +80,23 @@ def nfc_data_for_runtime() -> dict[str, npt.NDArray[Any]]:
         "nfc_classes": np.array(list(data.classes.values()), np.uint8),
         "nfc_compositions": np.array([(a, b, c) for (a, b), c in data.compositions.items()], np.uint32),
     }
+    if compatibility:
+        texts = {c: "".join(map(chr, parts)) for c, parts in data.compatibility.items()}
+        arrays |= map_arrays("norm_compatibility", texts)
+    return arrays
+
+
+def map_arrays(name: str, mapping: Mapping[int, str]) -> dict[str, npt.NDArray[Any]]:
+    """Code point -> text as the arrays `gigatok_runtime.normalization_form.map_from_arrays` reads."""
+    items = sorted(mapping.items())
+    lengths = [len(text) for _, text in items]
+    return {
+        f"{name}_from": np.array([c for c, _ in items], np.uint32),
+        f"{name}_offsets": np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint32),
+        f"{name}_to": np.array([ord(char) for _, text in items for char in text], np.uint32),
+    }
+
+
+def ranges_array(ranges: Iterable[tuple[int, int]]) -> npt.NDArray[Any]:
+    """(k, 2) uint32, first and last of each range."""
+    return np.array(list(ranges), np.uint32).reshape(-1, 2)

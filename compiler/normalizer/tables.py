@@ -11,48 +11,93 @@ import numpy as np
 import numpy.typing as npt
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.normalizer.data import NfcData
+from gigatok_compile.normalizer.finder import build_finder
 
 BLOCKS = 0x110000 >> 6
-CLASS, MAYBE, NO = 0x3F, 0x40, 0x80  # the fields of an entry of nfc_flags; 0: an inert starter
+CLASS, MAYBE, NO, SIMPLE = 0x3F, 0x40, 0x80, 0x81  # an entry of the flags; 0: an inert starter
+HANGUL = slice(0xAC00, 0xD7A4)
 PAIR_SLOTS_LOG2 = 12
 
 
-def build_nfc_tables(data: NfcData) -> TableSet:
-    """Tables and constants of templates/normalize.h; the header says how each is read."""
-    flags = nfc_flags(data)
+def form_tables(data: NfcData, form: str) -> TableSet:
+    """Tables of one gt_form of templates/normalize.h, named after the form; the header says how each is read."""
+    flags = form_flags(data, form)
     blocks, rows = _two_stages(flags)
-    index, values = _decompositions(data, flags)
+    index, values = _decompositions(data, form, flags)
     index_blocks, index_rows = _two_stages(index)
+    finder = nfc_finder(flags) if form == "NFC" else build_finder(np.flatnonzero(flags).tolist()).masks
+    masks = np.zeros(192, np.uint8)
+    masks[: finder.size] = finder
+    name = form.lower()
     return TableSet(
         (
-            Table("nfc_blocks", blocks, "row of nfc_flags of every 64 code points"),
-            Table("nfc_flags", rows, "class rank, 64: may compose with what is before it, 128: never in NFC"),
-            Table("nfc_split_blocks", index_blocks, "row of nfc_split_index of every 64 code points"),
-            Table("nfc_split_index", index_rows, "where in nfc_splits the full decomposition begins, 0: none"),
+            Table(f"{name}_blocks", blocks, "row of flags of every 64 code points"),
+            Table(f"{name}_flags", rows, f"class rank, 64: may compose with what is before it, 128: never in {form}"),
+            Table(f"{name}_split_blocks", index_blocks, "row of split_index of every 64 code points"),
+            Table(f"{name}_split_index", index_rows, "where in splits the full decomposition begins, 0: none"),
             Table(
-                "nfc_splits", values, "decompositions: code point | nfc_flags << 24 of each part, bit 31: the last one"
+                f"{name}_splits", values, "decompositions: code point | flags << 24 of each part, bit 31: the last one"
             ),
-            Table("nfc_pairs", _pair_slots(data), "first << 42 | second << 21 | composed, open addressing"),
-            Table("nfc_leads", nfc_leads(flags), "1 for a byte that leads characters with flags"),
-            Table("nfc_finder", nfc_finder(flags), "nibble masks that find the bytes of characters with flags"),
-        ),
-        {"nfc_pair_slots_log2": PAIR_SLOTS_LOG2},
+            Table(f"{name}_leads", nfc_leads(flags), "1 for a byte that leads characters with flags"),
+            Table(f"{name}_finder", masks, "nibble masks that find the bytes of characters with flags"),
+        )
     )
 
 
-def nfc_flags(data: NfcData) -> npt.NDArray[np.uint8]:
+def pair_table(data: NfcData, composes: bool = True) -> TableSet:
+    """What the forms that compose share; a small empty one where none does."""
+    slots = _pair_slots(data) if composes else np.zeros(2, np.uint64)
+    pairs = Table("nfc_pairs", slots, "first << 42 | second << 21 | composed, open addressing")
+    return TableSet((pairs,), {"nfc_pair_slots_log2": PAIR_SLOTS_LOG2 if composes else 1})
+
+
+def form_descriptor(data: NfcData, form: str) -> str:
+    """The C initializer of the gt_form."""
+    parts, size = _growth(data, form)
+    name = f"gt_{form.lower()}"
+    tables = ", ".join(
+        f"{name}_{table}" for table in ("blocks", "flags", "leads", "finder", "split_blocks", "split_index", "splits")
+    )
+    return f"{{{tables}, {parts}, {size}, {int(form.endswith('C'))}}}"
+
+
+def _growth(data: NfcData, form: str) -> tuple[int, int]:
+    """(parts for two bytes of text, bytes for one), at most."""
+    parts, size = 3, 3  # a Hangul syllable has three bytes, and three parts of three bytes
+    for c, decomposed in decompositions(data, form).items():
+        length = len(chr(c).encode())
+        parts = max(parts, -(-2 * len(decomposed) // length))
+        size = max(size, -(-sum(len(chr(part).encode()) for part in decomposed) // length))
+    return parts, size
+
+
+def decompositions(data: NfcData, form: str) -> dict[int, tuple[int, ...]]:
+    """Code point -> its full decomposition in this form. Hangul is left out."""
+    return data.decompositions | (data.compatibility if "K" in form else {})
+
+
+def form_flags(data: NfcData, form: str = "NFC") -> npt.NDArray[np.uint8]:
     """(0x110000,) uint8: what normalize.h has to know about each code point."""
     flags = np.zeros(0x110000, np.uint8)
     for c, rank in data.classes.items():
         flags[c] = rank
-    for _, second in data.compositions:
-        flags[second] |= MAYBE
-    flags[0x1161 : 0x1161 + 21] |= MAYBE
-    flags[0x11A8 : 0x11A8 + 27] |= MAYBE
-    stable = set(data.compositions.values())
-    for c in data.decompositions:
-        if c not in stable:
-            flags[c] = NO
+    stable: set[int] = set()
+    if form.endswith("C"):
+        for _, second in data.compositions:
+            flags[second] |= MAYBE
+        flags[0x1161 : 0x1161 + 21] |= MAYBE
+        flags[0x11A8 : 0x11A8 + 27] |= MAYBE
+        stable = set(data.compositions.values())
+    else:
+        flags[HANGUL] = NO
+    if "K" in form:
+        stable -= set(data.compatibility)
+    changing = {c: parts for c, parts in decompositions(data, form).items() if c not in stable}
+    for c in changing:
+        flags[c] = NO
+    for c, parts in changing.items():
+        if not any(flags[part] for part in parts):
+            flags[c] = SIMPLE
     return flags
 
 
@@ -70,14 +115,17 @@ def _two_stages(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.uint8],
 
 
 def _decompositions(
-    data: NfcData, flags: npt.NDArray[np.uint8]
+    data: NfcData, form: str, flags: npt.NDArray[np.uint8]
 ) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32]]:
     index = np.zeros(0x110000, np.uint16)
     values = [0]
-    for c, parts in data.decompositions.items():
-        index[c] = len(values)
-        values += [part | int(flags[part]) << 24 for part in parts]
-        values[-1] |= 1 << 31
+    places: dict[tuple[int, ...], int] = {}
+    for c, parts in decompositions(data, form).items():
+        if parts not in places:
+            places[parts] = len(values)
+            values += [part | int(flags[part]) << 24 for part in parts]
+            values[-1] |= 1 << 31
+        index[c] = places[parts]
     assert len(values) < 1 << 16
     return index, np.array(values, np.uint32)
 

@@ -1,8 +1,8 @@
-"""Normalization form C over tables that the module carries, in plain Python.
+"""The normalization forms NFC, NFD, NFKC and NFKD over tables that the module carries, in plain Python.
 
 Python's own `unicodedata` follows its own Unicode version, the reference engine an older one, so the regex tier and the
 compiler normalize with this. The algorithm is that of the Unicode standard, section 3.11: decompose fully, sort every
-run of marks by combining class (stably), compose what is not blocked.
+run of marks by combining class (stably), compose what is not blocked (NFC and NFKC).
 
 Text is normalized only around characters that may change something; text without any (most of it) is returned as it is.
 """
@@ -21,18 +21,22 @@ _S, _L, _V, _T = 0xAC00, 0x1100, 0x1161, 0x11A7  # bases of the arithmetic Hangu
 _N_L, _N_V, _N_T = 19, 21, 28
 
 
-class Nfc:
-    """NFC of str: `Nfc(arrays)(text)`.
+class NormalizationForm:
+    """One form of str: `NormalizationForm(arrays, "NFC")(text)`.
 
     Args:
-        arrays: what `gigatok_compile.normalizer.nfc_data_for_runtime` returns, as stored in `definition.npz`:
+        arrays: what `gigatok_compile.normalizer.form_arrays` returns, as stored in `definition.npz`:
             nfc_decomposed (k,) uint32 code points with a full canonical decomposition, Hangul left out;
             nfc_offsets (k + 1,) uint32 and nfc_values (nfc_offsets[-1],) uint32, the decompositions, joined;
             nfc_marks (m,) uint32 and nfc_classes (m,) uint8, the characters with a combining class and its rank;
-            nfc_compositions (c, 3) uint32, rows (first, second, composed).
+            nfc_compositions (c, 3) uint32, rows (first, second, composed);
+            for NFKC and NFKD also norm_compatibility_from, _offsets and _to, as `map_from_arrays` reads them: what has
+            another decomposition there than in NFD.
+        form: "NFC", "NFD", "NFKC" or "NFKD".
     """
 
-    def __init__(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    def __init__(self, arrays: Mapping[str, npt.NDArray[Any]], form: str = "NFC") -> None:
+        self.composes = form.endswith("C")
         values = "".join(map(chr, arrays["nfc_values"].tolist()))
         offsets = arrays["nfc_offsets"].tolist()
         keys = map(chr, arrays["nfc_decomposed"].tolist())
@@ -40,15 +44,21 @@ class Nfc:
         self.decompositions = {key: values[a:b] for key, (a, b) in zip(keys, spans, strict=True)}
         marks = map(chr, arrays["nfc_marks"].tolist())
         self.classes: dict[str, int] = dict(zip(marks, arrays["nfc_classes"].tolist(), strict=True))
+        compatibility: dict[str, str] = {}
+        if "K" in form:
+            compatibility = {chr(c): parts for c, parts in map_from_arrays(arrays, "norm_compatibility").items()}
+            self.decompositions |= compatibility
         rows = arrays["nfc_compositions"].tolist()
         self.compositions = {(chr(a), chr(b)): chr(c) for a, b, c in rows}
-        self.unsafe = frozenset(self._unsafe())
+        self.unsafe = frozenset(self._unsafe() | set(compatibility))
         self._around = re.compile(".?[" + _character_class(self.unsafe) + "]+", re.DOTALL)
 
     def __call__(self, text: str) -> str:
-        """NFC of `text`, which is `text` itself in most cases."""
+        """The form of `text`, which is `text` itself in most cases."""
         if text.isascii() or self.unsafe.isdisjoint(text):
             return text
+        if not self.composes:
+            return self._around.sub(lambda match: "".join(self._decomposed(match.group())), text)
         return self._around.sub(lambda match: "".join(self._composed(self._decomposed(match.group()))), text)
 
     def is_safe_boundary(self, character: str) -> bool:
@@ -57,6 +67,9 @@ class Nfc:
 
     def _unsafe(self) -> set[str]:
         """Characters that move, change, or compose with one before them."""
+        if not self.composes:
+            syllables = map(chr, range(_S, _S + _N_L * _N_V * _N_T))
+            return {*self.decompositions, *self.classes, *syllables}
         stable = set(self.compositions.values())
         unsafe = {key for key in self.decompositions if key not in stable} | set(self.classes)
         unsafe |= {second for _, second in self.compositions}
@@ -64,7 +77,7 @@ class Nfc:
         return unsafe
 
     def _decomposed(self, text: str) -> list[str]:
-        """Full canonical decomposition, marks in canonical order."""
+        """Full decomposition, marks in canonical order."""
         result: list[str] = []
         for character in text:
             syllable = ord(character) - _S
@@ -108,6 +121,13 @@ class Nfc:
         if 0 <= syllable < _N_L * _N_V * _N_T and syllable % _N_T == 0 and 0 < tail < _N_T:
             return chr(ord(first) + tail)
         return self.compositions.get((first, second))
+
+
+def map_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> dict[int, str]:
+    """Code point -> text, from `name`_from (k,), `name`_offsets (k + 1,) and `name`_to (offsets[-1],), all uint32."""
+    joined = "".join(map(chr, arrays[f"{name}_to"].tolist()))
+    spans = itertools.pairwise(arrays[f"{name}_offsets"].tolist())
+    return {key: joined[a:b] for key, (a, b) in zip(arrays[f"{name}_from"].tolist(), spans, strict=True)}
 
 
 def _character_class(characters: frozenset[str]) -> str:

@@ -1,0 +1,143 @@
+"""RegexPass -> Matcher: two deterministic automata that say where matches begin and end, in one pass and without backtracking.
+
+It is the construction of bitstream/bimachine.py, with other outputs: not "does a piece start here" but what happens before a
+character: a match ends there, an empty one lies there, one begins there. Successive matches by Oniguruma's rules: an empty
+match right after another match does not count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from gigatok_compile.automaton.determinise import boundary_automaton
+from gigatok_compile.bitstream.bimachine import right_automaton, with_labels
+from gigatok_compile.errors import CompileError
+from gigatok_compile.ir.automaton import DEAD, BoundaryAutomaton
+from gigatok_compile.ir.lookahead import LookAhead
+from gigatok_compile.ir.normalizer import RegexPass
+from gigatok_compile.ir.tags import Range, TagProgram
+from gigatok_compile.pattern.parse import parse_pattern
+from gigatok_compile.pattern.partition import partition
+
+START, GAP = 0, 1  # left states: before the text, and between matches
+ENDS, EMPTY, BEGINS = 1, 2, 4
+MAX_STATES = 4096
+MAX_CELLS = 1 << 21  # of each table
+MOST_AHEAD = 3  # characters that are looked at one by one rather than from the end of the text
+
+Cells = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matcher:
+    """Reading it: R is the right state after a character (`right`, from the end of the text, where it is 0), q the left state
+    before it. left[q, symbols[R, tag]] is the left state after the character << 3 and what happens before it: ENDS 1, EMPTY
+    2, BEGINS 4. At the end of the text end[q] says what happens there.
+
+    tags: ranges of each tag. right, symbols: (states, tags). left: (states, symbols). end: (states,).
+    ahead: so many characters on, R is known whatever comes later; 0: more than MOST_AHEAD may be needed.
+    candidates: characters before which, between matches, anything can happen.
+    """
+
+    tags: tuple[tuple[Range, ...], ...]
+    right: Cells
+    symbols: Cells
+    left: Cells
+    end: Cells
+    ahead: int
+    candidates: tuple[Range, ...]
+
+    def __str__(self) -> str:
+        looks = f"{self.ahead} characters ahead" if self.ahead else "from the end of the text"
+        return f"by {self.left.shape[0]} left and {self.right.shape[0]} right states, {looks}"
+
+
+def compile_matcher(work: RegexPass) -> Matcher:
+    """The matcher of a pattern.
+
+    Raises:
+        PatternError: it does not parse. Unsupported: it is not regular. CompileError: it has too many states.
+    """
+    program = partition(parse_pattern(work.pattern, "oniguruma", work.where))
+    look, automaton = boundary_automaton(program)
+    return build_matcher(program, look, automaton)
+
+
+def build_matcher(program: TagProgram, look: LookAhead, automaton: BoundaryAutomaton) -> Matcher:
+    """Over the tags of `program`, reachable states only. Raises CompileError: too many states."""
+    if automaton.state_count > MAX_STATES:
+        raise CompileError(f"the pattern's automaton has more than {MAX_STATES} states")
+    moves, accepts, start = automaton.moves.tolist(), automaton.accepts.tolist(), automaton.start
+    right_sets, column_right = right_automaton(automaton)
+    labels, right_rows = with_labels(column_right, automaton, look)
+    right = np.array(right_rows, np.int64).T  # [state after, tag] -> state before
+    rights, tags = right.shape
+    if right.size > MAX_CELLS:
+        raise CompileError(f"the pattern needs {rights} right states for {tags} tags, more than a table holds")
+    numbers: dict[int, int] = {}
+    states = [DEAD, DEAD]  # left state -> automaton state
+    rows: list[Cells] = []
+    begins_at = np.array([[moves[start][automaton.columns[look.symbols[tag][label]]] for label, _ in labels] for tag in range(tags)])
+    while len(rows) < len(states):  # grows while we walk it
+        state = len(rows)
+        between = state in (START, GAP)
+        row = np.zeros((rights, tags), np.int64)
+        for after in range(rights):
+            label, set_index = labels[after]
+            will_accept = right_sets[set_index]
+            for tag in range(tags):
+                column = automaton.columns[look.symbols[tag][label]]
+                inside = DEAD if between else moves[states[state]][column]
+                if inside in will_accept:  # the match goes on: it will accept later
+                    row[after, tag] = _number(inside, numbers, states) << 3
+                    continue
+                happens = 0 if between else ENDS
+                begin = int(begins_at[tag, after])
+                if begin in will_accept:
+                    row[after, tag] = _number(begin, numbers, states) << 3 | happens | BEGINS
+                else:
+                    if between and accepts[start][column]:
+                        happens |= EMPTY
+                    row[after, tag] = GAP << 3 | happens
+        rows.append(row)
+        if len(states) > MAX_STATES:
+            raise CompileError(f"the pattern needs more than {MAX_STATES} left states")
+        if len(states) * right.size > MAX_CELLS:
+            raise CompileError("the pattern needs more transitions than a table holds")
+    left = np.stack(rows)
+    columns, symbol_of = np.unique(left.reshape(len(rows), -1), axis=1, return_inverse=True)
+    end_column = automaton.end_column
+    empty_end = EMPTY if accepts[start][end_column] else 0
+    end = np.array([empty_end, empty_end, *([ENDS] * (len(rows) - 2))], np.int64)
+    happening = (left[:2] != GAP << 3).any(axis=(0, 1))
+    ranges = sorted(r for tag in program.tags if happening[tag.index] for r in tag.ranges)
+    return Matcher(
+        tuple(tag.ranges for tag in program.tags),
+        right,
+        symbol_of.reshape(rights, tags),
+        columns,
+        end,
+        _ahead(right),
+        tuple(ranges),
+    )
+
+
+def _number(state: int, numbers: dict[int, int], states: list[int]) -> int:
+    if state not in numbers:
+        numbers[state] = len(states)
+        states.append(state)
+    return numbers[state]
+
+
+def _ahead(right: Cells) -> int:
+    """The least number of characters that make every right state the same one; 0 for more than MOST_AHEAD."""
+    sets = {frozenset(range(len(right)))}
+    for length in range(MOST_AHEAD + 1):
+        if all(len(members) == 1 for members in sets):
+            return max(1, length)
+        sets = {frozenset(column[list(members)].tolist()) for members in sets for column in right.T}
+        if len(sets) > 4096:
+            return 0
+    return 0
