@@ -149,12 +149,12 @@ def test_a_step_that_never_cuts_makes_room_for_the_implied_one() -> None:
 
 def test_marks_become_spaces() -> None:
     prepend = NormalizerStep("Prepend", "n[0]", {"prepend": MARK})
-    replace = NormalizerStep("Replace", "n[1]", {"pattern": {"String": " "}, "content": MARK})
+    replace = NormalizerStep("Replace", "n[1]", {"string": " ", "content": MARK})
     split = SplitStep(MARK, "oniguruma", "p", is_regex=False)
     found = respell([prepend, replace], [split])
     assert [step.options for step in found.normalizer] == [
         {"prepend": " "},
-        {"pattern": {"String": MARK}, "content": " "},
+        {"string": MARK, "content": " "},
     ]
     assert found.pre_tokenizer == (dataclasses.replace(split, swapped=MARK),)
     assert (found.mark, found.entry("▁a▁"), found.entry("a b")) == (MARK, " a ", None)

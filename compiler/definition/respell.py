@@ -64,12 +64,12 @@ def respell(normalizer: Sequence[NormalizerStep], pre_tokenizer: Sequence[PreTok
 def _replaced_by(step: NormalizerStep) -> str:
     """The one character that the step puts in the place of every space, "" if that is not what it does."""
     content = step.options.get("content")
-    replaces = step.kind == "Replace" and step.options.get("pattern") == {"String": SPACE}
+    replaces = step.kind == "Replace" and step.options.get("string") == SPACE
     return content if replaces and isinstance(content, str) and len(content) == 1 and content != SPACE else ""
 
 
 def _back(step: NormalizerStep, mark: str) -> NormalizerStep:
-    return replace(step, options={**step.options, "pattern": {"String": mark}, "content": SPACE})
+    return replace(step, options={"string": mark, "content": SPACE})
 
 
 def _swap(step: PreTokenizerStep, mark: str) -> PreTokenizerStep:

@@ -45,7 +45,7 @@ def find_run_tokens(definition: TokenizerDefinition, derivations: Derivations) -
 
 def _is_local(kind: str, options: dict[str, object], mark: str) -> bool:
     """A normalizer that makes the same of a text in parts: the replacement of marks by spaces."""
-    return kind == "Replace" and bool(mark) and options.get("pattern") == {"String": mark}
+    return kind == "Replace" and bool(mark) and options.get("string") == mark
 
 
 def _run(tokens: Sequence[AddedToken], char: str) -> tuple[int, ...]:
