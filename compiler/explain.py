@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gigatok_compile.decoder.plan import DecodePlan
 from gigatok_compile.ir.definition import TokenizerDefinition
 from gigatok_compile.ir.plan import TableSet
 from gigatok_compile.ir.split import SplitKernel, SplitPlan, StepTier
@@ -20,6 +21,7 @@ def explain(
     definition: TokenizerDefinition,
     split: SplitPlan,
     added: AddedTokenPlan,
+    decoder: DecodePlan,
     vocabulary: object | None,
     tables: TableSet | None,
 ) -> str:
@@ -30,7 +32,7 @@ def explain(
         tables: what the library holds; None on the regex tier.
     """
     about = [line for line in str(definition).splitlines() if not line.startswith("  pre-tokenizer ")]
-    lines = [*about, "", *split_lines(split), "", str(added)]
+    lines = [*about, "", *split_lines(split), "", str(added), "", str(decoder)]
     if vocabulary is not None:
         lines += ["", str(vocabulary).rstrip()]
     if tables is not None:

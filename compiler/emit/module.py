@@ -55,9 +55,10 @@ HEADERS = (
     "parallel.h",
     "decode.h",
     "api.h",
+    "pairs.h",
 )
 SPLITTER_HEADERS = (*SPLITTING_HEADERS, "splitter.h", "splitter_api.h")
-PYTHON_HEADERS = ("pycall.h", "pyarguments.h", "pydecode.h", "pymodule.h", "pyoutput.h", "pytext.h")
+PYTHON_HEADERS = ("pycall.h", "pyarguments.h", "pydecode.h", "pymodule.h", "pyoutput.h", "pytext.h", "pyunicode.h")
 TABLES_FILE = "tables.bin"
 
 
@@ -77,14 +78,30 @@ def kernel_tables(kernel: SplitKernel) -> TableSet:
 def definition_tables(definition: TokenizerDefinition) -> TableSet:
     """Tables of what surrounds the model: the ids that a post-processor adds, switches."""
     post = definition.post_processor
+    templates = [post.single, post.pair or (), post.plain_single, post.plain_pair or ()]
+    pieces = [
+        number
+        for template in templates
+        for piece in template
+        for number in (" AB".index(piece.source or " "), piece.id, piece.type_id)
+    ]
     return TableSet(
         tables=(
             Table("prefix_ids", np.array(post.prefix, dtype=np.uint32), "ids before a text with add_special_tokens"),
             Table("suffix_ids", np.array(post.suffix, dtype=np.uint32), "ids after it"),
+            Table(
+                "template_pieces", np.array(pieces, np.uint32), "the templates' pieces: which text or 0, id, type id"
+            ),
+            Table(
+                "template_starts",
+                np.cumsum([0, *map(len, templates)]).astype(np.uint32),
+                "where the pieces begin: of one text, of a pair; without special tokens",
+            ),
         ),
         constants={
             "prefix_count": len(post.prefix),
             "suffix_count": len(post.suffix),
+            "pairs": int(post.pair is not None),
             "nfc": int(any(step.kind == "NFC" for step in definition.normalizer)),
             "add_prefix_space": int(
                 any(isinstance(step, ByteLevelStep) and step.add_prefix_space for step in definition.pre_tokenizer)
