@@ -215,9 +215,10 @@ def _ctc(pad_token: str, word_delimiter_token: str, cleanup: bool) -> Step:
 
 
 def _replace(pattern: str, is_regex: bool, content: str) -> Step:
-    """`pattern` of a regex: for the `regex` package, as Splitter takes it. `content` is literal."""
+    """`pattern` of a regex: for the `regex` package, as Splitter takes it. `content` is literal. Nothing matches in an empty
+    token, not even what matches nothing (measured)."""
     if not is_regex:
-        return lambda tokens, handling: [token.replace(pattern, content) for token in tokens]
+        return lambda tokens, handling: [token and token.replace(pattern, content) for token in tokens]
     from gigatok_runtime.splitting import Splitter
 
     splitter = Splitter(pattern, "Isolated", False)
@@ -229,7 +230,7 @@ def _replace(pattern: str, is_regex: bool, content: str) -> Step:
             done = end
         return "".join([*found, token[done:]])
 
-    return lambda tokens, handling: [one(token) for token in tokens]
+    return lambda tokens, handling: [token and one(token) for token in tokens]
 
 
 def _strip(content: str, start: int, stop: int) -> Step:

@@ -30,7 +30,4 @@ def _entry(step: DecoderStep) -> DecoderEntry:
             )
         except Unsupported as error:
             raise DefinitionError(error.message, where=where, hint=error.hint) from None
-    elif step.kind == "Replace" and not options["pattern"]:
-        # An empty text matches before every character and at the end, as str.replace has it too.
-        options["pattern"] = ""
     return {"kind": step.kind, "options": options}

@@ -110,6 +110,7 @@ def plan_decoder(
     Raises:
         DefinitionError: a Strip on which the reference crashes.
     """
+    names = names or [None]  # C has no empty arrays
     try:
         chain = _run(steps, entries, names)
     except _NotNative as error:

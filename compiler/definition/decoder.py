@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gigatok_compile.definition.cutting_steps import check_user_pattern
 from gigatok_compile.definition.fields import Fields
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import DecoderStep
+from gigatok_compile.pattern.parse import parse_pattern
 
 _PREPEND_SCHEMES = ("always", "first", "never")
 _WITHOUT_TYPE = {  # by the fields it must have; the reference takes no other decoder without a type (measured)
@@ -92,7 +92,7 @@ def _replace(fields: Fields) -> dict[str, Any]:
         case keys:
             fields.fail("pattern", f"expected String or Regex, found {', '.join(keys) or 'nothing'}")
     if spelling == "Regex":
-        check_user_pattern(text, "oniguruma", pattern.path("Regex"))
+        parse_pattern(text, "oniguruma", pattern.path("Regex"), components=False)
     return {"pattern": text, "is_regex": spelling == "Regex", "content": fields.string("content")}
 
 
