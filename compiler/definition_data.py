@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from gigatok_compile.definition.alphabet import alphabet_to_bytes
-from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import AddedToken, SplitStep, TokenizerDefinition
 from gigatok_compile.normalizer import normalize_function, normalizer_arrays
 from gigatok_compile.pattern.codeset import CodeSet
@@ -22,12 +21,12 @@ def write_definition_data(definition: TokenizerDefinition) -> bytes:
     Raises:
         Unsupported: a pattern that not even the regex engine can run exactly.
     """
-    if definition.decoder != "ByteLevel":
-        raise DefinitionError(f"the decoder {definition.decoder} has no regex engine", where="decoder")
     model = definition.model
     arrays: dict[str, Any] = {
         **pack_strings("token", list(model.tokens)),
+        **pack_strings("content", [None if text is None else text.encode() for text in definition.contents]),
         **pack_strings("added", [added_token_bytes(token, definition) for token in definition.added_tokens]),
+        **pack_strings("added_name", [decoded_name(token, definition).encode() for token in definition.added_tokens]),
         "added_hidden": np.array(hidden_added_tokens(definition), np.bool_),
         **pack_strings("pattern", [pattern.encode() for pattern in expanded_patterns(definition)]),
         "merges": np.ascontiguousarray(model.merges, np.int32).reshape(-1, 3),
@@ -43,14 +42,14 @@ def write_definition_data(definition: TokenizerDefinition) -> bytes:
 
 
 def added_token_bytes(token: AddedToken, definition: TokenizerDefinition) -> bytes:
-    """What decoding makes of an added token.
+    """The bytes of an added token.
 
-    In a tokenizer.json it goes through the ByteLevel decoder like any other: when all its characters are in the byte
-    alphabet, each stands for a byte ("é" is the byte E9); else it is its own UTF-8. What goes in is the normalized content
-    of a token with normalized=true (measured, tokenizers 0.23.3).
+    Through a ByteLevel decoder it goes like any other: when all its characters are in the byte alphabet, each stands for a
+    byte ("é" is the byte E9); else it is its own UTF-8.
     """
-    text = _decoded_name(token, definition)
-    mapped = alphabet_to_bytes(text) if definition.source_format == "tokenizer.json" else None
+    text = decoded_name(token, definition)
+    byte_level = any(step.kind == "ByteLevel" for step in definition.decoder or ())
+    mapped = alphabet_to_bytes(text) if byte_level else None
     return text.encode() if mapped is None else mapped
 
 
@@ -61,10 +60,11 @@ def hidden_added_tokens(definition: TokenizerDefinition) -> list[bool]:
     normalization changes is not left out, and one that is not special may be (measured).
     """
     special = {token.content for token in definition.added_tokens if token.special}
-    return [_decoded_name(token, definition) in special for token in definition.added_tokens]
+    return [decoded_name(token, definition) in special for token in definition.added_tokens]
 
 
-def _decoded_name(token: AddedToken, definition: TokenizerDefinition) -> str:
+def decoded_name(token: AddedToken, definition: TokenizerDefinition) -> str:
+    """What decoders see of an added token: the normalized content if it has normalized=true (measured)."""
     return normalize_function(definition.normalizer)(token.content) if token.normalized else token.content
 
 

@@ -24,8 +24,15 @@ from pathlib import Path
 from gigatok_compile.atomic import atomic_package
 from gigatok_compile.bitstream.predicates import derive_predicates
 from gigatok_compile.build import build_module
+from gigatok_compile.decoder.entries import decoder_entries
+from gigatok_compile.decoder.plan import DecodePlan, plan_decoder, token_names
 from gigatok_compile.definition.read import read_definition
-from gigatok_compile.definition_data import added_token_bytes, hidden_added_tokens, write_definition_data
+from gigatok_compile.definition_data import (
+    added_token_bytes,
+    decoded_name,
+    hidden_added_tokens,
+    write_definition_data,
+)
 from gigatok_compile.emit.cdef import cffi_declarations
 from gigatok_compile.emit.module import definition_tables, kernel_tables, render_module
 from gigatok_compile.emit.normalizer import NormalizerCode, compile_normalizer
@@ -88,6 +95,7 @@ class Compilation:
     added: AddedTokenPlan
     vocabulary: VocabularyFacts | None
     tables: TableSet | None
+    decoder: DecodePlan
     normalizer: tuple[str, ...] = ()
 
 
@@ -123,7 +131,7 @@ def compile_definition(
     report("read", source)
     compilation = analyse(_read(source, grammar, name), report)
     definition = compilation.definition
-    for warning in (*definition.warnings, *compilation.added.warnings, *slow_tiers(compilation.split)):
+    for warning in (*definition.warnings, *compilation.added.warnings, *slow_tiers(compilation)):
         report("warning", warning)
     files = None
     if compilation.tables is not None and compilation.split.kernel is not None:
@@ -176,19 +184,21 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
         exclusive=definition.source_format == "tiktoken",
         runs=find_run_tokens(definition, derivations),
     )
+    report("decoder", ", ".join(step.kind for step in definition.decoder or ()) or "none")
+    decoder = plan_definition_decoder(definition)
     split, normalizer = _with_normalizer(definition, split)
     if split.kernel is None or normalizer is None:
-        return Compilation(definition, split, added, None, None)
+        return Compilation(definition, split, added, None, None, decoder)
     report("tables", "laying out the vocabulary")
     vocabulary_tables, facts = build_vocabulary_tables(definition.model, derivations)
     lookup = plan_token_lookup(
         definition.model.tokens,
         definition.added_tokens,
         [added_token_bytes(token, definition) for token in definition.added_tokens],
-        hidden_added_tokens(definition),
     )
-    tables = kernel_tables(split.kernel) | definition_tables(definition) | added.tables | vocabulary_tables | lookup
-    return Compilation(definition, split, added, facts, tables | normalizer.tables, normalizer.lines)
+    tables = kernel_tables(split.kernel) | definition_tables(definition) | added.tables | vocabulary_tables
+    tables |= lookup | decoder.tables | normalizer.tables
+    return Compilation(definition, split, added, facts, tables, decoder, normalizer.lines)
 
 
 def _with_normalizer(definition: TokenizerDefinition, split: SplitPlan) -> tuple[SplitPlan, NormalizerCode | None]:
@@ -204,8 +214,27 @@ def _with_normalizer(definition: TokenizerDefinition, split: SplitPlan) -> tuple
     return replace(split, kernel=None, reason=f"the normalizer cannot run natively: {reason}"), None
 
 
-def slow_tiers(split: SplitPlan) -> list[str]:
+def plan_definition_decoder(definition: TokenizerDefinition) -> DecodePlan:
+    """How ids become text. Raises DefinitionError for a decoder on which the reference crashes."""
+    added = definition.added_tokens
+    as_bytes = [step.kind for step in definition.decoder or ()] == ["Bytes"]
+    names = token_names(
+        definition.contents,
+        [(token.id, decoded_name(token, definition)) for token in added],
+        definition.model.tokens,
+        as_bytes,
+    )
+    hidden = [token.id for token, hide in zip(added, hidden_added_tokens(definition), strict=True) if hide]
+    return plan_decoder(definition.decoder, decoder_entries(definition.decoder), names, hidden)
+
+
+def slow_tiers(compilation: Compilation) -> list[str]:
     """What keeps the module from the fastest tier: a person should not find that out by the clock."""
+    slow_decoder = [str(compilation.decoder)] if compilation.decoder.engine == "python" else []
+    return _slow_split(compilation.split) + slow_decoder
+
+
+def _slow_split(split: SplitPlan) -> list[str]:
     if split.kernel is not None:
         return [f"the pre-tokenizer is on the automaton tier: {split.kernel.reason}"] if split.kernel.reason else []
     found = [f"{step.where} is on the {step.tier} tier: {step.reason}" for step in split.steps if step.tier == "regex"]
@@ -221,6 +250,7 @@ def write_package_files(package: Path, compilation: Compilation, checked: Verify
             for step in compilation.split.steps
         ],
         engine="regex" if compilation.tables is None else "native",
+        decoder_engine=compilation.decoder.engine,
         verification=None if checked is None else checked.as_dict(),
     )
     for file_name, text in render_package_files(manifest).items():
@@ -280,6 +310,7 @@ def explain_compilation(compilation: Compilation) -> str:
         compilation.definition,
         compilation.split,
         compilation.added,
+        compilation.decoder,
         compilation.vocabulary,
         compilation.tables,
         compilation.normalizer,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gigatok_compile.decoder.plan import DecodePlan
 from gigatok_compile.ir.definition import TokenizerDefinition
 from gigatok_compile.ir.plan import TableSet
 from gigatok_compile.ir.split import SplitKernel, SplitPlan, StepTier
@@ -20,6 +21,7 @@ def explain(
     definition: TokenizerDefinition,
     split: SplitPlan,
     added: AddedTokenPlan,
+    decoder: DecodePlan,
     vocabulary: object | None,
     tables: TableSet | None,
     normalizer: Sequence[str] = (),
@@ -32,7 +34,7 @@ def explain(
         normalizer: what each pass of the normalizer is and which bytes its scan looks for.
     """
     about = [line for line in str(definition).splitlines() if not line.startswith("  pre-tokenizer ")]
-    lines = [*about, "", *split_lines(split), "", str(added)]
+    lines = [*about, "", *split_lines(split), "", str(added), "", str(decoder)]
     if normalizer:
         lines += ["", "normalizer: native; text without the bytes that a pass looks for is left as it lies"]
         lines += [f"  pass {number}: {line}" for number, line in enumerate(normalizer)]

@@ -9,15 +9,18 @@ from dataclasses import asdict
 from typing import Any
 
 import gigatok_compile
+from gigatok_compile.decoder.entries import decoder_entries
 from gigatok_compile.ir.definition import (
     ByteLevelStep,
     MetaspaceStep,
+    PostProcessor,
     PreTokenizerStep,
+    Template,
     TokenizerDefinition,
 )
 from gigatok_compile.normalizer import normalizer_entries
 from gigatok_compile.unicode.tables import UNICODE_VERSION, property_ranges
-from gigatok_runtime.manifest import FORMAT, AddedTokenEntry, Manifest
+from gigatok_runtime.manifest import FORMAT, AddedTokenEntry, Manifest, Templates
 
 END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|im_end|>")
 """Names of the token that ends a text, the first that is there counts."""
@@ -28,6 +31,7 @@ def build_manifest(
     *,
     tiers: Sequence[Mapping[str, Any]] = (),
     engine: str = "native",
+    decoder_engine: str = "native",
     verification: Mapping[str, Any] | None = None,
 ) -> Manifest:
     """The manifest.
@@ -35,6 +39,7 @@ def build_manifest(
     Args:
         tiers: for each split step, at least its `where` and `tier`.
         engine: what runs by default, "native" or "regex".
+        decoder_engine: what a native module decodes with, "native" or "python".
         verification: a report (`VerifyReport.as_dict()`), None when verification was skipped.
     """
     ids = {i for i, token in enumerate(definition.model.tokens) if token is not None}
@@ -79,15 +84,28 @@ def build_manifest(
             "unk_id": definition.model.unk_id,
             "fuse_unk": definition.model.fuse_unk,
         },
-        "post_processor": {
-            "prefix": list(definition.post_processor.prefix),
-            "suffix": list(definition.post_processor.suffix),
-        },
+        "post_processor": templates_entry(definition.post_processor),
+        "decoder": decoder_entries(definition.decoder),
+        "decoder_engine": decoder_engine,
         "truncation": definition.truncation,
         "padding": definition.padding,
         "word_ranges": _word_ranges(definition),
         "warnings": list(definition.warnings),
         "verification": None if verification is None else dict(verification),
+    }
+
+
+def templates_entry(post_processor: PostProcessor) -> Templates:
+    """The templates of a post-processor."""
+
+    def places(template: Template | None) -> Any:
+        return None if template is None else [[piece.source or piece.id, piece.type_id] for piece in template]
+
+    return {
+        "single": places(post_processor.single),
+        "pair": places(post_processor.pair),
+        "plain_single": places(post_processor.plain_single),
+        "plain_pair": places(post_processor.plain_pair),
     }
 
 

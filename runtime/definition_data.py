@@ -17,7 +17,8 @@ _NORMALIZER = re.compile(r"nfc_|norm_|step\d+_")
 class DefinitionData(NamedTuple):
     """tokens: bytes of each model entry by id, None for gaps and for added tokens that are no model entry.
 
-    added_bytes: what decoding makes of each added token, in manifest order.
+    contents: the entries as the vocabulary of the file spells them, which decoders see; empty for a rank file.
+    added_bytes: the bytes of each added token, in manifest order. added_names: what decoders see of it.
     added_hidden: whether decoding leaves it out when special tokens are to be skipped.
     merges (m, 3), ranks (m,), byte_ids (256,): int32, as in gigatok_runtime.bpe. affixes: (n,) uint8 or None.
     patterns: for each split step in order, its pattern for the `regex` package with properties written out as ranges.
@@ -25,7 +26,9 @@ class DefinitionData(NamedTuple):
     """
 
     tokens: list[bytes | None]
+    contents: list[str | None]
     added_bytes: list[bytes]
+    added_names: list[str]
     added_hidden: list[bool]
     merges: npt.NDArray[np.int32]
     ranks: npt.NDArray[np.int32]
@@ -46,7 +49,9 @@ def read_definition_data(directory: Path) -> DefinitionData:
         with np.load(path, allow_pickle=False) as arrays:
             return DefinitionData(
                 tokens=_unpack(arrays, "token"),
+                contents=[None if item is None else item.decode() for item in _unpack(arrays, "content")],
                 added_bytes=[item or b"" for item in _unpack(arrays, "added")],
+                added_names=[(item or b"").decode() for item in _unpack(arrays, "added_name")],
                 added_hidden=arrays["added_hidden"].tolist(),
                 merges=arrays["merges"],
                 ranks=arrays["ranks"],

@@ -17,3 +17,14 @@ class Encoded(NamedTuple):
 
     ids: npt.NDArray[np.uint32]
     offsets: npt.NDArray[np.int64]
+
+
+class EncodedWithTypeIds(NamedTuple):
+    """Encoded, and the type id of every id: 0 for a first text, 1 for a second one, unless the definition says otherwise.
+
+    type_ids: (n,) uint32, one an id.
+    """
+
+    ids: npt.NDArray[np.uint32]
+    offsets: npt.NDArray[np.int64]
+    type_ids: npt.NDArray[np.uint32]

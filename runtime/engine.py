@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from gigatok_runtime.encoded import Encoded
+from gigatok_runtime.encoded import Encoded, EncodedWithTypeIds
 from gigatok_runtime.special import Special
 from gigatok_runtime.texts import Buffer, Errors, Ids, Text
 
@@ -27,6 +27,7 @@ class Engine(Protocol):
         self,
         text: Text,
         *,
+        pair: Text | None = None,
         add_special_tokens: bool = False,
         special: Special = None,
         errors: Errors = "strict",
@@ -35,13 +36,23 @@ class Engine(Protocol):
 
     def encode_batch(
         self,
-        texts: Iterable[Text],
+        texts: Iterable[Text | tuple[Text, Text]],
         threads: int | None = None,
         *,
         add_special_tokens: bool = False,
         special: Special = None,
         errors: Errors = "strict",
     ) -> Encoded: ...
+
+    def encode_batch_with_type_ids(
+        self,
+        texts: Iterable[Text | tuple[Text, Text]],
+        threads: int | None = None,
+        *,
+        add_special_tokens: bool = False,
+        special: Special = None,
+        errors: Errors = "strict",
+    ) -> EncodedWithTypeIds: ...
 
     def encode_separated(
         self,
@@ -64,6 +75,8 @@ class Engine(Protocol):
     ) -> int: ...
 
     def decode(self, ids: Ids, skip_special_tokens: bool = False) -> str: ...
+
+    def decode_batch(self, ids: Iterable[Ids], skip_special_tokens: bool = False) -> list[str]: ...
 
     def decode_bytes(self, ids: Ids, skip_special_tokens: bool = False) -> bytes: ...
 

@@ -79,6 +79,11 @@ class SpecialTokenError(ValueError):
         )
 
 
+def no_pairs(index: int | None) -> ValueError:
+    """For a pair where the definition's post-processor loses a text of it, or crashes the reference."""
+    return ValueError(f"{name_text(index)} is a pair, and this definition cannot put a pair of texts together")
+
+
 def wrong_type(value: object, index: int | None) -> TypeError:
     """For a text that is none."""
     return TypeError(

@@ -22,6 +22,26 @@ class AddedTokenEntry(TypedDict):
     special: bool
 
 
+class DecoderEntry(TypedDict):
+    """One step of a decoder: its `type` in a tokenizer.json, or "Bytes"; and what gigatok_runtime.decoding needs for it."""
+
+    kind: str
+    options: dict[str, Any]
+
+
+Template = list[tuple[str | int, int]]
+"""Places of a template, each a pair: "A" or "B" for all ids of a text, or an id; and the type id there."""
+
+
+class Templates(TypedDict):
+    """What a post-processor makes of one text and of a pair of texts, with its own ids and (plain) without. None: refused."""
+
+    single: Template
+    pair: Template | None
+    plain_single: Template
+    plain_pair: Template | None
+
+
 class Manifest(TypedDict):
     """gigatok: FORMAT. version: of the package. engine: "native" or "regex", what runs unless GIGATOK_ENGINE says otherwise.
 
@@ -48,7 +68,9 @@ class Manifest(TypedDict):
     pre_tokenizer: list[dict[str, Any]]
     ignore_merges: bool
     model: dict[str, Any]
-    post_processor: dict[str, list[int]]
+    post_processor: Templates
+    decoder: list[DecoderEntry] | None
+    decoder_engine: str
     truncation: dict[str, Any] | None
     padding: dict[str, Any] | None
     word_ranges: list[list[int]]

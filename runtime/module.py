@@ -24,7 +24,15 @@ class Module:
     """A generated package at work: its engine now, its manifest and tokenizer when asked for."""
 
     def __init__(
-        self, name: str, directory: str, *, engine: str, special: bytes, default_error: bool, join_surrogates: bool
+        self,
+        name: str,
+        directory: str,
+        *,
+        engine: str,
+        special: bytes,
+        default_error: bool,
+        join_surrogates: bool,
+        python_decoder: bool = False,
     ) -> None:
         self.name = name
         self.directory = directory
@@ -41,6 +49,7 @@ class Module:
                 special=special,
                 default_error=default_error,
                 join_surrogates=join_surrogates,
+                python_decoder=python_decoder,
                 manifest=self._read_manifest,
             )
             isa = os.environ.get("GIGATOK_ISA")

@@ -8,20 +8,22 @@ what is left, added tokens in the normalized text, the split steps, BPE on each 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from gigatok_runtime.added_tokens import AddedTokenMatcher
 from gigatok_runtime.bpe import BytePairEncoder
 from gigatok_runtime.byte_level import bytes_to_alphabet
+from gigatok_runtime.decoding import Decoder
 from gigatok_runtime.definition_data import DefinitionData
-from gigatok_runtime.encoded import Encoded
-from gigatok_runtime.errors import InvalidUtf8Error, SpecialTokenError
+from gigatok_runtime.encoded import Encoded, EncodedWithTypeIds
+from gigatok_runtime.errors import InvalidUtf8Error, SpecialTokenError, no_pairs, wrong_type
 from gigatok_runtime.manifest import Manifest
 from gigatok_runtime.normalizers import make_normalizers
 from gigatok_runtime.special import Special, resolve_modes
 from gigatok_runtime.splitting import Splitter
-from gigatok_runtime.texts import Buffer, Errors, Ids, Text, as_bytes, as_ids, as_str, check_errors, check_threads
+from gigatok_runtime.texts import Buffer, Errors, Ids, Text, as_bytes, as_str, check_errors, check_threads
 
 PieceStep = Callable[[str], list[str]]  # or a _Metaspace
 Spans = list[tuple[int, int]]
@@ -56,9 +58,8 @@ class RegexEngine:
         )
         self.raw_matcher = self._matcher(normalized=False)
         self.normalized_matcher = self._matcher(normalized=True)
-        self.bytes_of = {i: token for i, token in enumerate(data.tokens) if token is not None}
-        self.bytes_of |= {t["id"]: b for t, b in zip(manifest["added_tokens"], data.added_bytes, strict=True)}
-        self.hidden_ids = {t["id"] for t, hide in zip(manifest["added_tokens"], data.added_hidden, strict=True) if hide}
+        self.decoder = Decoder(manifest, data)
+        self.bytes_of = self.decoder.bytes_of
         self.id_of = {token: i for i, token in reversed([*enumerate(data.tokens)]) if token is not None}
         self.id_of |= {t["content"].encode(): t["id"] for t in reversed(manifest["added_tokens"])}
 
@@ -138,41 +139,73 @@ class RegexEngine:
         return ids
 
     def _encode_all(
-        self, texts: Iterable[tuple[int | None, Text]], add_special_tokens: bool, special: Special, errors: Errors
-    ) -> Encoded:
+        self,
+        texts: Iterable[tuple[int | None, Text | tuple[Text, Text]]],
+        add_special_tokens: bool,
+        special: Special,
+        errors: Errors,
+    ) -> EncodedWithTypeIds:
         modes = resolve_modes(special, self.manifest)
         check_errors(errors)
-        around = self.manifest["post_processor"] if add_special_tokens else {"prefix": [], "suffix": []}
+        templates = self.manifest["post_processor"]
+        single = templates["single" if add_special_tokens else "plain_single"]
+        pair = templates["pair" if add_special_tokens else "plain_pair"]
         ids: list[int] = []
+        types: list[int] = []
         offsets = [0]
-        for index, text in texts:
-            ids += around["prefix"]
-            ids += self._ids(as_str(text, errors, self.join_surrogates, index), modes, index)
-            ids += around["suffix"]
+        for index, item in texts:
+            is_pair = isinstance(item, tuple) and len(item) == 2
+            template = pair if is_pair else single
+            if template is None:
+                raise no_pairs(index)
+            parts = item if is_pair else (item,)
+            # Both are looked at before either is encoded, as in the compiled calls.
+            read = [as_str(cast(Text, part), errors, self.join_surrogates, index) for part in parts]
+            sources = {name: self._ids(text, modes, index) for name, text in zip("AB", read, strict=False)}
+            for place, type_id in template:
+                found = sources[place] if isinstance(place, str) else [place]
+                ids += found
+                types += [type_id] * len(found)
             offsets.append(len(ids))
-        return Encoded(np.array(ids, np.uint32), np.array(offsets, np.int64))
+        return EncodedWithTypeIds(np.array(ids, np.uint32), np.array(offsets, np.int64), np.array(types, np.uint32))
 
     def encode(
         self,
         text: Text,
         *,
+        pair: Text | None = None,
         add_special_tokens: bool = False,
         special: Special = None,
         errors: Errors = "strict",
         threads: int | None = 1,
     ) -> npt.NDArray[np.uint32]:
         check_threads(threads)
-        return self._encode_all([(None, text)], add_special_tokens, special, errors).ids
+        if isinstance(text, tuple):
+            raise wrong_type(text, None)
+        item = text if pair is None else (text, pair)
+        return self._encode_all([(None, item)], add_special_tokens, special, errors).ids
 
     def encode_batch(
         self,
-        texts: Iterable[Text],
+        texts: Iterable[Text | tuple[Text, Text]],
         threads: int | None = None,
         *,
         add_special_tokens: bool = False,
         special: Special = None,
         errors: Errors = "strict",
     ) -> Encoded:
+        options: dict[str, Any] = {"add_special_tokens": add_special_tokens, "special": special, "errors": errors}
+        return Encoded(*self.encode_batch_with_type_ids(texts, threads, **options)[:2])
+
+    def encode_batch_with_type_ids(
+        self,
+        texts: Iterable[Text | tuple[Text, Text]],
+        threads: int | None = None,
+        *,
+        add_special_tokens: bool = False,
+        special: Special = None,
+        errors: Errors = "strict",
+    ) -> EncodedWithTypeIds:
         if isinstance(texts, str | bytes | bytearray | memoryview) or not hasattr(texts, "__iter__"):
             one = "one " if isinstance(texts, str | bytes | bytearray | memoryview) else ""
             raise TypeError(f"texts must be a list of texts, not {one}{type(texts).__name__}")
@@ -192,14 +225,14 @@ class RegexEngine:
         check_threads(threads)
         whole = as_bytes(data)
         if separator is None:
-            return self._encode_all([(None, whole)], add_special_tokens, special, errors)
+            return Encoded(*self._encode_all([(None, whole)], add_special_tokens, special, errors)[:2])
         if not separator:
             raise ValueError("separator must not be empty (None: no separator)")
         parts = whole.split(separator)
         if not parts[-1]:
             parts.pop()
         try:
-            return self._encode_all(enumerate(parts), add_special_tokens, special, errors)
+            return Encoded(*self._encode_all(enumerate(parts), add_special_tokens, special, errors)[:2])
         except (InvalidUtf8Error, SpecialTokenError) as error:
             before = sum(len(part) + len(separator) for part in parts[: error.index])
             raise error.moved(before) from None
@@ -210,11 +243,13 @@ class RegexEngine:
         return len(self.encode(text, add_special_tokens=add_special_tokens, special=special, errors=errors))
 
     def decode(self, ids: Ids, skip_special_tokens: bool = False) -> str:
-        return self.decode_bytes(ids, skip_special_tokens).decode("utf-8", "replace")
+        return self.decoder.decode(ids, skip_special_tokens)
+
+    def decode_batch(self, ids: Iterable[Ids], skip_special_tokens: bool = False) -> list[str]:
+        return self.decoder.decode_batch(ids, skip_special_tokens)
 
     def decode_bytes(self, ids: Ids, skip_special_tokens: bool = False) -> bytes:
-        hidden = self.hidden_ids if skip_special_tokens else frozenset()
-        return b"".join(self.bytes_of.get(i, b"") for i in as_ids(ids).tolist() if i not in hidden)
+        return self.decoder.decode_bytes(ids, skip_special_tokens)
 
     def token_bytes(self, id: int, /) -> bytes | None:
         return self.bytes_of.get(id)

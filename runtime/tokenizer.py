@@ -10,7 +10,8 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from gigatok_runtime.encoded import Encoded
+from gigatok_runtime.decoding import DecodeStream
+from gigatok_runtime.encoded import Encoded, EncodedWithTypeIds
 from gigatok_runtime.engine import Engine
 from gigatok_runtime.files import mapped, separator_bytes
 from gigatok_runtime.manifest import Manifest
@@ -55,27 +56,46 @@ class Tokenizer:
         self,
         text: Text,
         *,
+        pair: Text | None = None,
         add_special_tokens: bool = False,
         special: Special = None,
         errors: Errors = "strict",
         threads: int | None = 1,
     ) -> npt.NDArray[np.uint32]:
-        """Ids of one text, (n,) uint32. `NAME.encode` is the same with less overhead. threads: for a large text."""
+        """Ids of one text, (n,) uint32. `NAME.encode` is the same with less overhead. threads: for a large text.
+
+        pair: a second text; the ids are those of the pair as the post-processor puts it together. ValueError where the
+            definition's template loses a text of a pair.
+        """
         return self._engine.encode(
-            text, add_special_tokens=add_special_tokens, special=special, errors=errors, threads=threads
+            text, pair=pair, add_special_tokens=add_special_tokens, special=special, errors=errors, threads=threads
         )
 
     def encode_batch(
         self,
-        texts: Iterable[Text],
+        texts: Iterable[Text | tuple[Text, Text]],
         threads: int | None = None,
         *,
         add_special_tokens: bool = False,
         special: Special = None,
         errors: Errors = "strict",
     ) -> Encoded:
-        """Ids of many texts: Encoded(ids uint32, offsets int64 of len(texts) + 1 entries)."""
+        """Ids of many texts: Encoded(ids uint32, offsets int64 of len(texts) + 1 entries). A tuple of two texts is a pair."""
         return self._engine.encode_batch(
+            texts, threads, add_special_tokens=add_special_tokens, special=special, errors=errors
+        )
+
+    def encode_batch_with_type_ids(
+        self,
+        texts: Iterable[Text | tuple[Text, Text]],
+        threads: int | None = None,
+        *,
+        add_special_tokens: bool = False,
+        special: Special = None,
+        errors: Errors = "strict",
+    ) -> EncodedWithTypeIds:
+        """`encode_batch`, and the type id of every id: EncodedWithTypeIds(ids, offsets, type_ids uint32)."""
+        return self._engine.encode_batch_with_type_ids(
             texts, threads, add_special_tokens=add_special_tokens, special=special, errors=errors
         )
 
@@ -135,9 +155,18 @@ class Tokenizer:
         """Text of ids. Ill-formed UTF-8 becomes U+FFFD; ids that the vocabulary does not hold are skipped."""
         return self._engine.decode(ids, skip_special_tokens)
 
+    def decode_batch(self, ids: Iterable[Ids], skip_special_tokens: bool = False) -> list[str]:
+        """`decode` of each item of `ids`."""
+        return self._engine.decode_batch(ids, skip_special_tokens)
+
     def decode_bytes(self, ids: Ids, skip_special_tokens: bool = False) -> bytes:
-        """Bytes of ids, as they are."""
+        """Bytes of ids: the UTF-8 of what `decode` gives, but for bytes that are no UTF-8 (parts of characters in byte-level
+        tokens, runs of byte tokens such as <0xE2>), which come out as they are."""
         return self._engine.decode_bytes(ids, skip_special_tokens)
+
+    def decode_stream(self, skip_special_tokens: bool = False) -> DecodeStream:
+        """For ids that come one by one: `step(id)` gives the text that is new, or None while a character is not whole."""
+        return DecodeStream(self._engine.decode, skip_special_tokens)
 
     def token_to_id(self, token: str | bytes) -> int | None:
         """The id of a token given by its bytes (a str: its UTF-8), or None. Added tokens come before model entries."""

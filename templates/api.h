@@ -3,6 +3,7 @@
 GT_API void gt_output_free(gt_output *out) {
   free(out->ids);
   free(out->offsets);
+  free(out->type_ids);
   *out = (gt_output){0};
 }
 

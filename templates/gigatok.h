@@ -16,7 +16,8 @@ enum {
   GT_NO_MEMORY = -1,
   GT_SPECIAL_IN_TEXT = -2, /* an added token with mode GT_ERROR occurs: output.error_* say where */
   GT_BAD_UTF8 = -3,        /* output.error_byte is the offset of the first bad byte */
-  GT_BAD_ARGUMENT = -4
+  GT_BAD_ARGUMENT = -4,
+  GT_NO_PAIRS = -5 /* the definition's way with a pair loses a text: output.error_text is the pair */
 };
 
 /* What to do with an added token found in the text, one byte an added token (in manifest order). */
@@ -35,6 +36,7 @@ typedef struct {
   int64_t *offsets; /* n_texts + 1 entries */
   int64_t n_ids;
   int64_t n_texts;
+  uint32_t *type_ids;  /* n_ids entries, or NULL (gt_encode_pairs) */
   int64_t error_text;  /* which text */
   int64_t error_byte;  /* where in it */
   int32_t error_added; /* which added token, or -1 */
@@ -42,6 +44,11 @@ typedef struct {
 
 /* Ids of many texts: texts[i] holds lengths[i] bytes. */
 int gt_encode_many(const uint8_t *const *texts, const size_t *lengths, int64_t n_texts, const gt_call *call, gt_output *out);
+
+/* Ids of single texts and of pairs, through the post-processor's templates: item i is the next text, or the next two where
+ * paired[i] is 1; offsets are those of items. type_ids 1: output.type_ids as well. */
+int gt_encode_pairs(const uint8_t *const *texts, const size_t *lengths, const uint8_t *paired, int64_t n_items,
+                    const gt_call *call, int32_t type_ids, gt_output *out);
 
 /* Ids of the pieces of one buffer between separators (a separator belongs to no piece; the piece after the last separator
  * is dropped when it is empty). separator_length 0: the whole buffer is one text. */
@@ -54,7 +61,8 @@ int64_t gt_count(const uint8_t *text, size_t length, const gt_call *call);
 void gt_output_free(gt_output *out);
 
 /* Bytes of ids: returns how many bytes there are, writes at most `capacity` of them. Ids outside the vocabulary are
- * skipped, as the reference does; skip_special drops special tokens. */
+ * skipped, as the reference does; skip_special drops special tokens. The bytes of byte-level and byte tokens come out as they
+ * are, UTF-8 or not. (A definition whose decoder runs in Python gives nothing here; --explain says so.) */
 int64_t gt_decode(const uint32_t *ids, int64_t n_ids, int32_t skip_special, uint8_t *bytes, int64_t capacity);
 
 /* The bytes of one id (length through *length), or NULL for an id the vocabulary does not hold. */

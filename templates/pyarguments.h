@@ -10,6 +10,7 @@ static struct {
   int default_error;      /* special=None means "error" (rank files), not "match" */
   int join_surrogates;    /* surrogates in a str go through UTF-16 (rank files), they are no error */
   PyObject *encoded;      /* class Encoded(ids, offsets) */
+  PyObject *encoded_types; /* class EncodedWithTypeIds(ids, offsets, type_ids) */
   PyObject *resolve;      /* special -> bytes of n_added modes */
   PyObject *fail;         /* (status, text index or -1, offset, added token or -1, text or None) -> exception */
   PyObject *as_ids;       /* anything of whole numbers -> C-contiguous uint32 array of one dimension */
@@ -45,13 +46,14 @@ enum {
   PYGT_SPECIAL,
   PYGT_ERRORS,
   PYGT_SKIP_SPECIAL,
+  PYGT_PAIR,
   PYGT_PARAMETERS,
   PYGT_NO_PARAMETER = 0 /* ends a signature; PYGT_TEXT is only ever first */
 };
 
 static const char *const pygt_parameter_names[PYGT_PARAMETERS] = {
     "text",   "texts",  "data", "ids", "separator", "threads", "add_special_tokens", "special",
-    "errors", "skip_special_tokens"};
+    "errors", "skip_special_tokens", "pair"};
 static PyObject *pygt_interned[PYGT_PARAMETERS];
 
 typedef struct {

@@ -76,10 +76,34 @@ static PyObject *pygt_encode_text(const uint8_t *data, size_t length, const gt_c
   return large ? pygt_encode_large(data, length, call) : pygt_encode_short(data, length, call);
 }
 
+/* Ids of a pair; closes the options. */
+static PyObject *pygt_encode_pair(PyObject *text, PyObject *pair, pygt_options *o) {
+  pygt_inputs in;
+  pygt_inputs_open(&in, NULL, 0);
+  const uint8_t *texts[2];
+  size_t lengths[2];
+  PyObject *result = NULL;
+  if (pygt_input(&in, text, -1, o->replace, &texts[0], &lengths[0]) == 0 &&
+      pygt_input(&in, pair, -1, o->replace, &texts[1], &lengths[1]) == 0) {
+    o->call.check_utf8 = in.unchecked;
+    gt_output out = {0};
+    int status;
+    Py_BEGIN_ALLOW_THREADS
+    status = gt_encode_pairs(texts, lengths, (const uint8_t[]){1}, 1, &o->call, 0, &out);
+    Py_END_ALLOW_THREADS
+    if (status == GT_OK) result = pygt_wrap_ids(&out);
+    else pygt_raise(status, -1, (Py_ssize_t)out.error_byte, out.error_added, NULL);
+  }
+  pygt_inputs_close(&in);
+  pygt_options_close(o);
+  return result;
+}
+
 PyDoc_STRVAR(encode_doc,
-"encode($module, text, *, add_special_tokens=False, special=None, errors='strict', threads=1)\n--\n\n"
+"encode($module, text, *, pair=None, add_special_tokens=False, special=None, errors='strict', threads=1)\n--\n\n"
 "Ids of `text`: a one-dimensional uint32 array.\n\n"
 "text: str, bytes, or any C-contiguous buffer of bytes (bytearray, memoryview, mmap, numpy uint8), used in place.\n"
+"pair: a second text; the ids are those of the pair as the post-processor puts it together.\n"
 "add_special_tokens: put the post-processor's ids around the text.\n"
 "special: what to do with special tokens in the text: None as the reference engine does by default; 'match', 'text' or\n"
 "    'error'; a set of names that match, others being text; or a mapping from names to 'match', 'text' or 'error'.\n"
@@ -94,11 +118,13 @@ static PyObject *py_encode(PyObject *self, PyObject *const *args, Py_ssize_t nar
     return pygt_encode_text((const uint8_t *)PyUnicode_1BYTE_DATA(args[0]), (size_t)PyUnicode_GET_LENGTH(args[0]), &call);
   }
   static const pygt_signature signature = {
-      "encode", 1, 1, {PYGT_TEXT, PYGT_ADD_SPECIAL, PYGT_SPECIAL, PYGT_ERRORS, PYGT_THREADS}};
+      "encode", 1, 1, {PYGT_TEXT, PYGT_ADD_SPECIAL, PYGT_SPECIAL, PYGT_ERRORS, PYGT_THREADS, PYGT_PAIR}};
   pygt_arguments a;
   if (pygt_parse(&signature, args, nargs, names, &a) < 0) return NULL;
   pygt_options o;
   if (pygt_options_open(&o, &a, 1) < 0) return NULL;
+  if (a.values[PYGT_PAIR] && a.values[PYGT_PAIR] != Py_None)
+    return pygt_encode_pair(a.values[PYGT_TEXT], a.values[PYGT_PAIR], &o);
   uint8_t stack[PYGT_STACK_BYTES];
   pygt_inputs in;
   pygt_inputs_open(&in, stack, sizeof stack);
@@ -149,47 +175,65 @@ static PyObject *py_count(PyObject *self, PyObject *const *args, Py_ssize_t narg
   return result;
 }
 
-/* The texts of a batch as pointers; `items` is a tuple, so no one can take a text away while the GIL is released. */
-static PyObject *pygt_encode_items(PyObject *items, pygt_options *o) {
-  Py_ssize_t n = PyTuple_GET_SIZE(items);
-  const uint8_t **texts = PyMem_RawMalloc(((size_t)n + 1) * sizeof *texts);
-  size_t *lengths = PyMem_RawMalloc(((size_t)n + 1) * sizeof *lengths);
+/* How many of the items of a batch are pairs. */
+static Py_ssize_t pygt_count_pairs(PyObject *items) {
+  Py_ssize_t pairs = 0;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++) {
+    PyObject *const item = PyTuple_GET_ITEM(items, i);
+    pairs += PyTuple_Check(item) && PyTuple_GET_SIZE(item) == 2;
+  }
+  return pairs;
+}
+
+/* The texts of a batch as pointers; `items` is a tuple, so no one can take a text away while the GIL is released, and so are
+ * pairs in it. */
+static PyObject *pygt_encode_items(PyObject *items, pygt_options *o, int type_ids) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(items), pairs = pygt_count_pairs(items);
+  const uint8_t **texts = PyMem_RawMalloc(((size_t)(n + pairs) + 1) * sizeof *texts);
+  size_t *lengths = PyMem_RawMalloc(((size_t)(n + pairs) + 1) * sizeof *lengths);
+  const int templates = pairs || type_ids;
+  uint8_t *paired = templates ? PyMem_RawCalloc((size_t)n + 1, 1) : NULL;
   PyObject *result = NULL;
   pygt_inputs in;
   pygt_inputs_open(&in, NULL, 0);
-  if (!texts || !lengths) {
+  if (!texts || !lengths || (templates && !paired)) {
     PyErr_NoMemory();
     goto done;
   }
-  for (Py_ssize_t i = 0; i < n; i++)
-    if (pygt_input(&in, PyTuple_GET_ITEM(items, i), i, o->replace, &texts[i], &lengths[i]) < 0) goto done;
+  Py_ssize_t at = 0;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *const item = PyTuple_GET_ITEM(items, i);
+    if (pairs && PyTuple_Check(item) && PyTuple_GET_SIZE(item) == 2) {
+      paired[i] = 1;
+      if (pygt_input(&in, PyTuple_GET_ITEM(item, 0), i, o->replace, &texts[at], &lengths[at]) < 0) goto done;
+      at++;
+      if (pygt_input(&in, PyTuple_GET_ITEM(item, 1), i, o->replace, &texts[at], &lengths[at]) < 0) goto done;
+    } else if (pygt_input(&in, item, i, o->replace, &texts[at], &lengths[at]) < 0) {
+      goto done;
+    }
+    at++;
+  }
   o->call.check_utf8 = in.unchecked;
   gt_output out = {0};
   int status;
   Py_BEGIN_ALLOW_THREADS
-  status = gt_encode_many(texts, lengths, n, &o->call, &out);
+  status = templates ? gt_encode_pairs(texts, lengths, paired, n, &o->call, type_ids, &out)
+                     : gt_encode_many(texts, lengths, n, &o->call, &out);
   Py_END_ALLOW_THREADS
   if (status == GT_OK) result = pygt_wrap_output(&out);
   else pygt_raise(status, (Py_ssize_t)out.error_text, (Py_ssize_t)out.error_byte, out.error_added, NULL);
 done:
   pygt_inputs_close(&in);
+  PyMem_RawFree(paired);
   PyMem_RawFree(lengths);
   PyMem_RawFree(texts);
   return result;
 }
 
-PyDoc_STRVAR(encode_batch_doc,
-"encode_batch($module, texts, threads=None, *, add_special_tokens=False, special=None, errors='strict')\n--\n\n"
-"Ids of many texts: Encoded(ids, offsets), uint32 ids of all texts one after the other and int64 offsets of\n"
-"len(texts) + 1 entries; ids[offsets[i]:offsets[i + 1]] are those of texts[i]. Options as for `encode`.\n\n"
-"threads: None for as many as there are CPUs. Ids do not depend on it.");
-
-static PyObject *py_encode_batch(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
-  (void)self;
-  static const pygt_signature signature = {
-      "encode_batch", 1, 2, {PYGT_TEXTS, PYGT_THREADS, PYGT_ADD_SPECIAL, PYGT_SPECIAL, PYGT_ERRORS}};
+static PyObject *pygt_encode_batch_of(const pygt_signature *signature, int type_ids, PyObject *const *args, Py_ssize_t nargs,
+                                      PyObject *names) {
   pygt_arguments a;
-  if (pygt_parse(&signature, args, nargs, names, &a) < 0) return NULL;
+  if (pygt_parse(signature, args, nargs, names, &a) < 0) return NULL;
   PyObject *texts = a.values[PYGT_TEXTS];
   if (PyUnicode_Check(texts) || PyBytes_Check(texts) || PyByteArray_Check(texts) || PyMemoryView_Check(texts))
     return PyErr_Format(PyExc_TypeError, "texts must be a list of texts, not one %.200s", Py_TYPE(texts)->tp_name);
@@ -198,13 +242,39 @@ static PyObject *py_encode_batch(PyObject *self, PyObject *const *args, Py_ssize
   PyObject *items = PySequence_Tuple(texts);
   PyObject *result = NULL;
   if (items) {
-    result = pygt_encode_items(items, &o);
+    result = pygt_encode_items(items, &o, type_ids);
     Py_DECREF(items);
   } else if (!Py_TYPE(texts)->tp_iter && !PySequence_Check(texts)) {
     PyErr_Format(PyExc_TypeError, "texts must be a list of texts, not %.200s", Py_TYPE(texts)->tp_name);
   }
   pygt_options_close(&o);
   return result;
+}
+
+PyDoc_STRVAR(encode_batch_doc,
+"encode_batch($module, texts, threads=None, *, add_special_tokens=False, special=None, errors='strict')\n--\n\n"
+"Ids of many texts: Encoded(ids, offsets), uint32 ids of all texts one after the other and int64 offsets of\n"
+"len(texts) + 1 entries; ids[offsets[i]:offsets[i + 1]] are those of texts[i]. A tuple of two texts is a pair. Options as\n"
+"for `encode`.\n\n"
+"threads: None for as many as there are CPUs. Ids do not depend on it.");
+
+static PyObject *py_encode_batch(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
+  (void)self;
+  static const pygt_signature signature = {
+      "encode_batch", 1, 2, {PYGT_TEXTS, PYGT_THREADS, PYGT_ADD_SPECIAL, PYGT_SPECIAL, PYGT_ERRORS}};
+  return pygt_encode_batch_of(&signature, 0, args, nargs, names);
+}
+
+PyDoc_STRVAR(encode_batch_with_type_ids_doc,
+"encode_batch_with_type_ids($module, texts, threads=None, *, add_special_tokens=False, special=None,\n"
+"                           errors='strict')\n--\n\n"
+"`encode_batch` with the type id of every id: EncodedWithTypeIds(ids, offsets, type_ids).");
+
+static PyObject *py_encode_batch_with_type_ids(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
+  (void)self;
+  static const pygt_signature signature = {
+      "encode_batch_with_type_ids", 1, 2, {PYGT_TEXTS, PYGT_THREADS, PYGT_ADD_SPECIAL, PYGT_SPECIAL, PYGT_ERRORS}};
+  return pygt_encode_batch_of(&signature, 1, args, nargs, names);
 }
 
 PyDoc_STRVAR(encode_separated_doc,

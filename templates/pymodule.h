@@ -10,7 +10,7 @@ static uint8_t *pygt_modes_for(const char *special, Py_ssize_t n, uint8_t mode) 
 }
 
 PyDoc_STRVAR(configure_doc,
-"configure($module, special, default_error, join_surrogates, encoded, resolve, fail, as_ids, /)\n--\n\n"
+"configure($module, special, default_error, join_surrogates, encoded, encoded_types, resolve, fail, as_ids, /)\n--\n\n"
 "What the package tells this extension once, at import. special: bytes, one an added token in order, 1 if it is special.");
 
 static PyObject *py_configure(PyObject *self, PyObject *args) {
@@ -18,9 +18,9 @@ static PyObject *py_configure(PyObject *self, PyObject *args) {
   const char *special;
   Py_ssize_t n;
   int default_error, join_surrogates;
-  PyObject *encoded, *resolve, *fail, *as_ids;
-  if (!PyArg_ParseTuple(args, "y#ppOOOO:configure", &special, &n, &default_error, &join_surrogates, &encoded, &resolve, &fail,
-                        &as_ids))
+  PyObject *encoded, *encoded_types, *resolve, *fail, *as_ids;
+  if (!PyArg_ParseTuple(args, "y#ppOOOOO:configure", &special, &n, &default_error, &join_surrogates, &encoded, &encoded_types,
+                        &resolve, &fail, &as_ids))
     return NULL;
   uint8_t *text = pygt_modes_for(special, n, GT_AS_TEXT), *error = pygt_modes_for(special, n, GT_ERROR);
   if (n && (!text || !error)) {
@@ -36,6 +36,7 @@ static PyObject *py_configure(PyObject *self, PyObject *args) {
   pygt_state.default_error = default_error;
   pygt_state.join_surrogates = join_surrogates;
   Py_XSETREF(pygt_state.encoded, Py_NewRef(encoded));
+  Py_XSETREF(pygt_state.encoded_types, Py_NewRef(encoded_types));
   Py_XSETREF(pygt_state.resolve, Py_NewRef(resolve));
   Py_XSETREF(pygt_state.fail, Py_NewRef(fail));
   Py_XSETREF(pygt_state.as_ids, Py_NewRef(as_ids));
@@ -84,10 +85,12 @@ static PyObject *py_thread_bytes(PyObject *self, PyObject *none) {
 static PyMethodDef pygt_methods[] = {
     PYGT_FAST(encode),
     PYGT_FAST(encode_batch),
+    PYGT_FAST(encode_batch_with_type_ids),
     PYGT_FAST(encode_separated),
     PYGT_FAST(count),
     PYGT_FAST(decode),
     PYGT_FAST(decode_bytes),
+    PYGT_FAST(decode_batch),
     PYGT_SIMPLE(token_bytes, METH_O),
     PYGT_SIMPLE(token_id, METH_O),
     PYGT_SIMPLE(configure, METH_VARARGS),

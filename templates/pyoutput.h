@@ -58,14 +58,19 @@ static PyObject *pygt_wrap_ids(gt_output *out) {
   return ids;
 }
 
-/* Encoded(ids, offsets) */
+/* Encoded(ids, offsets), or with type ids EncodedWithTypeIds(ids, offsets, type_ids) */
 static PyObject *pygt_wrap_output(gt_output *out) {
   PyObject *owner = pygt_own_output(out);
   if (!owner) return NULL;
   PyObject *ids = pygt_array_around(out->ids, out->n_ids, NPY_UINT32, owner);
   PyObject *offsets = ids ? pygt_array_around(out->offsets, out->n_texts + 1, NPY_INT64, owner) : NULL;
+  const int typed = out->type_ids != NULL;
+  PyObject *types = offsets && typed ? pygt_array_around(out->type_ids, out->n_ids, NPY_UINT32, owner) : NULL;
   Py_DECREF(owner);
-  PyObject *result = offsets ? PyObject_CallFunctionObjArgs(pygt_state.encoded, ids, offsets, NULL) : NULL;
+  PyObject *result = NULL;
+  if (types) result = PyObject_CallFunctionObjArgs(pygt_state.encoded_types, ids, offsets, types, NULL);
+  else if (offsets && !typed) result = PyObject_CallFunctionObjArgs(pygt_state.encoded, ids, offsets, NULL);
+  Py_XDECREF(types);
   Py_XDECREF(ids);
   Py_XDECREF(offsets);
   return result;

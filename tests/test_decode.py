@@ -10,7 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gigatok_compile.ir.definition import AddedToken
+from gigatok_compile.decoder.entries import decoder_entries
+from gigatok_compile.decoder.plan import plan_decoder
+from gigatok_compile.ir.definition import AddedToken, DecoderStep
+from gigatok_compile.ir.plan import TableSet
 from gigatok_compile.vocabulary.token_lookup import plan_token_lookup, token_hash
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +34,22 @@ ADDED = [
 ]
 ADDED_BYTES = [b"<|end|>", b"A", b"\xe9", b"<tool>"]
 MAX_ID = 704
-TABLES = plan_token_lookup(MODEL, ADDED, ADDED_BYTES)
+BYTES_STEP = (DecoderStep("Bytes", "decoder"),)
+
+
+def tables_of(model: Sequence[bytes | None], added: Sequence[AddedToken], added_bytes: Sequence[bytes]) -> TableSet:
+    """Names and texts of bytes: decoding joins them."""
+    names: list[str | bytes | None] = [*model]
+    names += [None] * (max((token.id for token in added), default=-1) + 1 - len(names))
+    for token, value in zip(added, added_bytes, strict=True):
+        names[token.id] = value
+    hidden = [token.id for token in added if token.special]
+    plan = plan_decoder(BYTES_STEP, decoder_entries(BYTES_STEP), names, hidden)
+    assert plan.engine == "native"
+    return plan_token_lookup(model, added, added_bytes) | plan.tables
+
+
+TABLES = tables_of(MODEL, ADDED, ADDED_BYTES)
 SOURCE = harness["table_source"](TABLES) + '#define GT_API\n#include <stdlib.h>\n#include "decode.h"\n'
 BYTES_OF = {i: token for i, token in enumerate(MODEL) if token} | {
     t.id: b for t, b in zip(ADDED, ADDED_BYTES, strict=True)
@@ -105,7 +123,7 @@ def test_hash_depends_on_every_byte_and_on_the_length() -> None:
 
 
 def test_empty_vocabulary() -> None:
-    tables = plan_token_lookup([], [], [])
+    tables = tables_of([], [], [])
     library = harness["build"](harness["table_source"](tables) + '#define GT_API\n#include "decode.h"\n')
     library.gt_token_id.restype = library.gt_decode.restype = ctypes.c_int64
     assert library.gt_token_id(b"a", ctypes.c_size_t(1)) == -1
@@ -123,7 +141,7 @@ def test_same_bytes_as_tokenizers(library: ctypes.CDLL) -> None:
         [tokenizers.AddedToken("<|end|>", special=True), tokenizers.AddedToken("é", special=True)]
     )
     added = [AddedToken(engine.token_to_id(c), c, special=True) for c in ("<|end|>", "é")]
-    own = plan_token_lookup([None if i == 310 else t for i, t in enumerate(MODEL)], added, [b"<|end|>", b"\xe9"])
+    own = tables_of([None if i == 310 else t for i, t in enumerate(MODEL)], added, [b"<|end|>", b"\xe9"])
     built: ctypes.CDLL = harness["build"](harness["table_source"](own) + '#define GT_API\n#include "decode.h"\n')
     built.gt_decode.restype = ctypes.c_int64
     built.gt_decode.argtypes = library.gt_decode.argtypes

@@ -14,6 +14,7 @@ from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import (
     AddedToken,
     ByteLevelStep,
+    DecoderStep,
     NormalizerStep,
     PostProcessor,
     SplitStep,
@@ -138,7 +139,7 @@ MALFORMED: list[tuple[dict[str, Any], str, str]] = [
         "a token and its id",
     ),
     ({"decoder": {"type": "ByteLevel"}}, "decoder.add_prefix_space", "missing"),
-    ({"decoder": {"type": "Nope"}}, "decoder", "the decoder Nope is not compiled"),
+    ({"decoder": {"type": "Nope"}}, "decoder", "unknown decoder Nope"),
     ({"truncation": {"max_length": 5}}, "truncation.stride", "missing"),
     ({"truncation": {"max_length": 5, "strategy": "Nope", "stride": 0}}, "truncation.strategy", "unknown name 'Nope'"),
     ({"truncation": {"max_length": -5, "strategy": "OnlyFirst", "stride": 0}}, "truncation.max_length", "whole number"),
@@ -194,19 +195,23 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "after ByteLevel",
     ),
     ({"pre_tokenizer": SPLIT | {"pattern": {"String": ""}}}, "pre_tokenizer.pattern.String", "is empty"),
-    ({"decoder": {"type": "Fuse"}}, "decoder", "the decoder Fuse is not compiled"),
-    ({"post_processor": template(special("<s>"))}, "post_processor.single", "it has no Sequence A"),
-    ({"post_processor": template(text(), text())}, "post_processor.single[1].Sequence.id", "Sequence A, and once"),
-    ({"post_processor": template(text("B"))}, "post_processor.single[0].Sequence.id", "Sequence A"),
+    ({"post_processor": template(special("<s>"))}, "post_processor", "comes out never"),
+    ({"post_processor": template(text(), text())}, "post_processor", "comes out again"),
+    ({"post_processor": template(text("B"))}, "post_processor.single[0].Sequence.id", "Sequence A, and not B"),
     (
         {"post_processor": template(special("<x>"), text())},
         "post_processor.single[0].SpecialToken.id",
         "'<x>' is not in",
     ),
     (
-        {"post_processor": {"type": "Sequence", "processors": [template(special("<s>"), text()), template(text())]}},
+        {
+            "post_processor": {
+                "type": "Sequence",
+                "processors": [template(special("<s>"), text(), special("<s>")), template(text())],
+            }
+        },
         "post_processor.processors[1]",
-        "a second processor",
+        "on which the reference crashes",
     ),
     ({"model.dropout": 0.1}, "model.dropout", "random"),
     (
@@ -297,25 +302,25 @@ def test_the_prefix_space_comes_before_the_pattern(read: Any, reference: Any) ->
 
 
 @pytest.mark.parametrize(
-    ("processor", "expected"),
+    ("processor", "prefix", "suffix"),
     [
-        (None, PostProcessor()),
-        (OFFSETS, PostProcessor()),
-        (template(special("<s>"), text(), special("<m>")), PostProcessor((1,), (7, 8))),
-        ({"type": "Sequence", "processors": [OFFSETS, template(special("<s>"), text())]}, PostProcessor((1,))),
-        ({"type": "Sequence", "processors": [template(text(), special("<s>")), OFFSETS]}, PostProcessor((), (1,))),
-        ({"type": "BertProcessing", "sep": ["x", 5], "cls": ["y", 6]}, PostProcessor((6,), (5,))),
-        (
-            {"type": "RobertaProcessing", "sep": ["x", 5], "cls": ["y", 6], "trim_offsets": True},
-            PostProcessor((6,), (5,)),
-        ),
+        (None, (), ()),
+        (OFFSETS, (), ()),
+        (template(special("<s>"), text(), special("<m>")), (1,), (7, 8)),
+        ({"type": "Sequence", "processors": [OFFSETS, template(special("<s>"), text())]}, (1,), ()),
+        ({"type": "Sequence", "processors": [template(text(), special("<s>")), OFFSETS]}, (), (1,)),
+        ({"type": "BertProcessing", "sep": ["x", 5], "cls": ["y", 6]}, (6,), (5,)),
+        ({"type": "RobertaProcessing", "sep": ["x", 5], "cls": ["y", 6], "trim_offsets": True}, (6,), (5,)),
     ],
     ids=str,
 )
-def test_post_processors_become_ids_around_the_text(read: Any, reference: Any, processor: Any, expected: Any) -> None:
+def test_post_processors_become_ids_around_the_text(
+    read: Any, reference: Any, processor: Any, prefix: tuple[int, ...], suffix: tuple[int, ...]
+) -> None:
     found = read({"post_processor": processor}).post_processor
-    assert found == expected
-    assert reference({"post_processor": processor}).encode("ab").ids == [*found.prefix, 256, *found.suffix]
+    assert (found.prefix, found.suffix) == (prefix, suffix)
+    assert found.single == PostProcessor.around(prefix, suffix).single
+    assert reference({"post_processor": processor}).encode("ab").ids == [*prefix, 256, *suffix]
 
 
 def test_normalizers_are_flat(read: Any) -> None:
@@ -327,11 +332,14 @@ def test_normalizers_are_flat(read: Any) -> None:
     )
 
 
-def test_no_decoder_is_read_with_a_warning(read: Any) -> None:
-    definition = read({"decoder": None})
-    assert definition.decoder == "ByteLevel"
-    assert definition.warnings[0].startswith("decoder: none is given")
-    assert read({"decoder": {"type": "Sequence", "decoders": [OFFSETS]}}).warnings == ()
+def test_decoders_are_flat(read: Any) -> None:
+    assert read({"decoder": None}).decoder is None
+    inner = {"type": "Sequence", "decoders": [OFFSETS]}
+    found = read({"decoder": {"type": "Sequence", "decoders": [{"type": "Fuse"}, inner]}}).decoder
+    assert found == (
+        DecoderStep("Fuse", "decoder.decoders[0]"),
+        DecoderStep("ByteLevel", "decoder.decoders[1].decoders[0]"),
+    )
 
 
 def test_truncation_and_padding_are_kept_as_they_are(read: Any) -> None:

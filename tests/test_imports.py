@@ -19,6 +19,7 @@ LAYERS: list[set[str]] = [
         "automaton",
         "bitstream",
         "build",
+        "decoder",
         "definition",
         "definition_data",
         "emit",

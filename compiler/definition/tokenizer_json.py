@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gigatok_compile.definition.added_tokens import read_added_tokens
 from gigatok_compile.definition.bpe_model import Spelling, guess_model_type, read_bpe_model, read_vocab
 from gigatok_compile.definition.decoder import read_decoder
@@ -45,8 +47,8 @@ def read_tokenizer_json(data: bytes, *, name: str, sha256: str) -> TokenizerDefi
         model.fail("type", f"the model {kind} is not compiled", "what compiles: BPE")
     normalizer = read_normalizer(fields.optional_child("normalizer"))
     pre_tokenizer = read_pre_tokenizer(fields.optional_child("pre_tokenizer"))
-    post_processor = read_post_processor(fields.optional_child("post_processor"))
-    decoder, decoder_warnings = read_decoder(fields.optional_child("decoder"))
+    post_processor, post_warnings = read_post_processor(fields.optional_child("post_processor"))
+    decoder = read_decoder(fields.optional_child("decoder"))
     special_count = len(post_processor.prefix) + len(post_processor.suffix)
     truncation = read_truncation(fields.optional_child("truncation"), special_count)
     padding = read_padding(fields.optional_child("padding"))
@@ -71,8 +73,17 @@ def read_tokenizer_json(data: bytes, *, name: str, sha256: str) -> TokenizerDefi
         decoder=decoder,
         truncation=truncation,
         padding=padding,
-        warnings=decoder_warnings + added_warnings + model_warnings,
+        warnings=post_warnings + added_warnings + model_warnings,
+        contents=_contents(vocab),
     )
+
+
+def _contents(vocab: Mapping[str, int]) -> tuple[str | None, ...]:
+    """The vocabulary by id, as the file spells it."""
+    contents: list[str | None] = [None] * (max(vocab.values(), default=-1) + 1)
+    for text, number in vocab.items():
+        contents[number] = text
+    return tuple(contents)
 
 
 def _check_top_level(fields: Fields) -> None:

@@ -60,9 +60,10 @@ HEADERS = (
     "parallel.h",
     "decode.h",
     "api.h",
+    "pairs.h",
 )
 SPLITTER_HEADERS = (*SPLITTING_HEADERS, "splitter.h", "splitter_api.h")
-PYTHON_HEADERS = ("pycall.h", "pyarguments.h", "pydecode.h", "pymodule.h", "pyoutput.h", "pytext.h")
+PYTHON_HEADERS = ("pycall.h", "pyarguments.h", "pydecode.h", "pymodule.h", "pyoutput.h", "pytext.h", "pyunicode.h")
 TABLES_FILE = "tables.bin"
 
 
@@ -86,15 +87,31 @@ def definition_tables(definition: TokenizerDefinition) -> TableSet:
     metaspace = next((step for step in definition.pre_tokenizer if isinstance(step, MetaspaceStep)), None)
     scheme = "never" if metaspace is None else metaspace.prepend_scheme
     mark = b"" if metaspace is None else metaspace.replacement.encode()
+    templates = [post.single, post.pair or (), post.plain_single, post.plain_pair or ()]
+    pieces = [
+        number
+        for template in templates
+        for piece in template
+        for number in (" AB".index(piece.source or " "), piece.id, piece.type_id)
+    ]
     return TableSet(
         tables=(
             Table("mark", np.frombuffer(mark, dtype=np.uint8), "what Metaspace puts for a space"),
             Table("prefix_ids", np.array(post.prefix, dtype=np.uint32), "ids before a text with add_special_tokens"),
             Table("suffix_ids", np.array(post.suffix, dtype=np.uint32), "ids after it"),
+            Table(
+                "template_pieces", np.array(pieces, np.uint32), "the templates' pieces: which text or 0, id, type id"
+            ),
+            Table(
+                "template_starts",
+                np.cumsum([0, *map(len, templates)]).astype(np.uint32),
+                "where the pieces begin: of one text, of a pair; without special tokens",
+            ),
         ),
         constants={
             "prefix_count": len(post.prefix),
             "suffix_count": len(post.suffix),
+            "pairs": int(post.pair is not None),
             "add_prefix_space": int(bool(prefixes) or scheme != "never"),
             "prefix_first": int(scheme == "first"),
             "metaspace": int(metaspace is not None),

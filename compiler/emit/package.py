@@ -18,6 +18,7 @@ def render_package_files(manifest: Manifest) -> dict[str, str]:
         "engine": repr(manifest["engine"]),
         "special": repr(bytes(int(token["special"]) for token in manifest["added_tokens"])),
         "default_error": default_mode(manifest["source_format"]) == "error",
+        "python_decoder": manifest["decoder_engine"] == "python",
         "join_surrogates": manifest["source_format"] == "tiktoken",
     }
     environment = make_environment()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -123,25 +124,70 @@ class BpeModel:
 
 @dataclass(frozen=True, slots=True)
 class TemplatePiece:
-    """One piece of a TemplateProcessing: a sequence ("A" or "B") or special ids."""
+    """One place of a template: all ids of a text (`source` "A" or "B"), or the one id `id`; and its type id."""
 
-    kind: Literal["sequence", "special"]
-    name: str
+    source: Literal["A", "B", ""]
     type_id: int
-    ids: tuple[int, ...] = ()
+    id: int = 0
+
+
+Template = tuple[TemplatePiece, ...]
+TEXT_A = TemplatePiece("A", 0)
+TEXT_B = TemplatePiece("B", 1)
 
 
 @dataclass(frozen=True, slots=True)
 class PostProcessor:
-    """What add_special_tokens=True puts around one text: ids before and after it."""
+    """What goes around one text and around a pair of texts.
 
-    prefix: tuple[int, ...] = ()
-    suffix: tuple[int, ...] = ()
+    single, pair: with add_special_tokens=True. plain_single, plain_pair: without, where there are type ids and an order of
+    the two texts, and no pieces of `id`. The templates of one text hold A once, those of a pair A and B once each.
+    pair and plain_pair are None, both of them, where the definition's way with a pair loses a text or crashes.
+    """
+
+    single: Template = (TEXT_A,)
+    pair: Template | None = (TEXT_A, TEXT_B)
+    plain_single: Template = (TEXT_A,)
+    plain_pair: Template | None = (TEXT_A, TEXT_B)
+
+    @classmethod
+    def around(cls, prefix: Sequence[int] = (), suffix: Sequence[int] = ()) -> PostProcessor:
+        """Ids before and after one text; nothing around a pair."""
+        before, after = (tuple(TemplatePiece("", 0, number) for number in ids) for ids in (prefix, suffix))
+        return cls(single=(*before, TEXT_A, *after))
+
+    @property
+    def prefix(self) -> tuple[int, ...]:
+        """The ids before one text."""
+        return tuple(piece.id for piece in self.single[: self._place])
+
+    @property
+    def suffix(self) -> tuple[int, ...]:
+        """The ids after one text."""
+        return tuple(piece.id for piece in self.single[self._place + 1 :])
+
+    @property
+    def _place(self) -> int:
+        return next(place for place, piece in enumerate(self.single) if piece.source)
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderStep:
+    """One decoder in order. `kind` is the `type` of tokenizer.json ("ByteFallback", ...), or "Bytes": the bytes of
+    `BpeModel.tokens` joined, as a rank file has it. `options`: its other fields; of Replace `pattern`, `is_regex`, `content`."""
+
+    kind: str
+    where: str  # field path, for errors
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizerDefinition:
-    """Everything a definition says. Ids equal the reference engine's (`reference`)."""
+    """Everything a definition says. Ids equal the reference engine's (`reference`).
+
+    contents: the model's entries as the vocabulary spells them, which is what decoders see; index = id, None for gaps.
+        Empty for a rank file, whose entries are bytes.
+    """
 
     name: str
     source_format: Literal["tokenizer.json", "tiktoken"]
@@ -152,11 +198,12 @@ class TokenizerDefinition:
     model: BpeModel
     added_tokens: tuple[AddedToken, ...]
     post_processor: PostProcessor
-    decoder: str  # "ByteLevel" is the only one so far
+    decoder: tuple[DecoderStep, ...] | None  # None: there is none, and the reference joins tokens with spaces
     truncation: dict[str, Any] | None
     padding: dict[str, Any] | None
     mark: str = ""  # what stands for a space in the file, if its steps and entries were respelled (definition/respell.py)
     warnings: tuple[str, ...] = ()
+    contents: tuple[str | None, ...] = ()
 
     def __str__(self) -> str:
         lines = [
@@ -168,5 +215,15 @@ class TokenizerDefinition:
         ]
         lines += [f"  normalizer {step.kind} {step.options or ''}".rstrip() for step in self.normalizer]
         lines += [f"  pre-tokenizer {step}" for step in self.pre_tokenizer]
-        lines.append(f"  post-processor prefix={self.post_processor.prefix} suffix={self.post_processor.suffix}")
+        lines.append(f"  post-processor one text: {_template_text(self.post_processor.single)}")
+        lines.append(f"  post-processor pair: {_template_text(self.post_processor.pair)}")
+        lines += [f"  decoder {step.kind} {step.options or ''}".rstrip() for step in self.decoder or ()]
+        if self.decoder is None:
+            lines.append("  decoder none: tokens are joined with spaces")
         return "\n".join(lines)
+
+
+def _template_text(template: Template | None) -> str:
+    if template is None:
+        return "refused"
+    return " ".join(f"{piece.source or piece.id}:{piece.type_id}" for piece in template)

@@ -190,12 +190,18 @@ def other_calls(subject: Subject, alphabet: texts.Alphabet, random: Random, cloc
     size = subject.manifest["max_id"] + 2
     for _ in range(20):
         ids = [random.randrange(size) for _ in range(random.randint(0, 300))]
-        for skip in (False, True):
-            right = oracle.decode_bytes(ids, skip)
-            subject.check_same("decode_bytes", str(ids), right, native.decode_bytes, ids, skip)
+        _check_decode(subject, ids)
     for number in range(size):
         subject.check_same("token_bytes", str(number), oracle.token_bytes(number), native.token_bytes, number)
-    done = 30 + size
+        if number < 1000:
+            _check_decode(subject, [number])
+    # Every id once, in another order each time; the library must give the text of each wherever it stands.
+    order = [*range(size)]
+    for _ in range(2):
+        _check_decode(subject, order)
+        random.shuffle(order)
+    _check_pairs(subject, alphabet, random)
+    done = 60 + size
     while True:
         broken = bytearray(texts.random_text(alphabet, random, 200).encode())
         for _ in range(random.randint(0, 3)):
@@ -207,6 +213,28 @@ def other_calls(subject: Subject, alphabet: texts.Alphabet, random: Random, cloc
         done += 1
         if not clock.left():
             return done
+
+
+def _check_decode(subject: Subject, ids: list[int]) -> None:
+    """Text and bytes of ids, with special tokens and without."""
+    native, oracle = subject.native, subject.oracle
+    for skip in (False, True):
+        subject.check_same("decode", str(ids), oracle.decode(ids, skip), native.decode, ids, skip)
+        subject.check_same("decode_bytes", str(ids), oracle.decode_bytes(ids, skip), native.decode_bytes, ids, skip)
+
+
+def _check_pairs(subject: Subject, alphabet: texts.Alphabet, random: Random) -> None:
+    """Ids, offsets and type ids of single texts and pairs in one batch."""
+    native, oracle = subject.native, subject.oracle
+    possible = subject.manifest["post_processor"]["pair"] is not None
+    for add in (False, True):
+        items: list[Any] = [texts.random_text(alphabet, random, random.randint(0, 60)) for _ in range(6)]
+        if possible:
+            items += [(items[i], items[-i]) for i in range(3)] + [("", ""), ("", items[0])]
+        random.shuffle(items)
+        options: dict[str, Any] = {"add_special_tokens": add, "special": "match"}
+        right = oracle.encode_batch_with_type_ids(items, **options)
+        subject.check_same("pairs", repr(items), right, native.encode_batch_with_type_ids, items, **options)
 
 
 def _readable_tokens(subject: Subject) -> list[str]:

@@ -17,7 +17,7 @@ def check_files(package_dir: Path, definition: TokenizerDefinition) -> int:
     Raises:
         VerifyError: naming what differs.
     """
-    model = definition.model
+    model, post = definition.model, definition.post_processor
     try:
         data, manifest = read_definition_data(package_dir), read_manifest(package_dir)
     except ImportError as error:
@@ -31,8 +31,17 @@ def check_files(package_dir: Path, definition: TokenizerDefinition) -> int:
         "digest": manifest["definition_sha256"] == definition.sha256,
         "added tokens": [tuple(token.values()) for token in manifest["added_tokens"]]
         == [tuple(getattr(token, flag) for flag in flags) for token in definition.added_tokens],
-        "post-processor": manifest["post_processor"]
-        == {"prefix": [*definition.post_processor.prefix], "suffix": [*definition.post_processor.suffix]},
+        "contents": data.contents == list(definition.contents),
+        "post-processor": [
+            None if places is None else [tuple(place) for place in places]
+            for places in manifest["post_processor"].values()
+        ]
+        == [
+            None if template is None else [(piece.source or piece.id, piece.type_id) for piece in template]
+            for template in (post.single, post.pair, post.plain_single, post.plain_pair)
+        ],
+        "decoder": [entry["kind"] for entry in manifest["decoder"] or ()]
+        == [step.kind for step in definition.decoder or ()],
         "steps": len(manifest["pre_tokenizer"]) == len(definition.pre_tokenizer)
         and [step["kind"] for step in manifest["normalizer"]] == [step.kind for step in definition.normalizer],
     }

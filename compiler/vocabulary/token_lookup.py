@@ -1,7 +1,6 @@
-"""plan_token_lookup: tables of templates/decode.h, from ids to bytes and back.
+"""plan_token_lookup: tables of templates/decode.h, from single ids to their bytes and back.
 
-- token_blob, token_offsets: the bytes of every id one after the other, as decoding gives them, and where each begins;
-- decode_special: which ids decode(skip_special_tokens=True) drops;
+- token_blob, token_offsets: the bytes of every id one after the other, and where each begins;
 - token_slots: from the bytes of a token to its id, an open-addressed table whose hits are verified against token_blob;
 - token_names: the few added tokens that decode to something other than their content (in a ByteLevel tokenizer.json
   "é" decodes to the byte E9), found by content.
@@ -25,7 +24,6 @@ def plan_token_lookup(
     model_tokens: Sequence[bytes | None],
     added: Sequence[AddedToken],
     added_bytes: Sequence[bytes],
-    hidden: Sequence[bool] | None = None,
 ) -> TableSet:
     """The tables above.
 
@@ -33,8 +31,7 @@ def plan_token_lookup(
         model_tokens: bytes of every model entry, index = id, None for gaps.
         added: the added tokens, ids resolved. Where one is called as a model entry or an earlier added token is, the
             content of the added token that comes first counts, as in the reference's token_to_id.
-        added_bytes: what each of them decodes to.
-        hidden: which of them skip_special drops; None: the special ones.
+        added_bytes: the bytes of each of them.
 
     The constant GT_MAX_ID is the largest id of all.
     """
@@ -45,10 +42,6 @@ def plan_token_lookup(
     offsets = np.cumsum([0, *map(len, by_id)])
     if offsets[-1] >= 1 << 32:
         raise DefinitionError(f"the tokens take {offsets[-1]} bytes together, over 4 GiB", where="model.vocab")
-    special = np.zeros(max_id + 1, np.uint8)
-    if hidden is None:
-        hidden = [token.special for token in added]
-    special[[token.id for token, drop in zip(added, hidden, strict=True) if drop]] = 1
 
     ids: dict[bytes, int] = {}
     for number, name in enumerate(model_tokens):
@@ -62,7 +55,6 @@ def plan_token_lookup(
         (
             Table("token_blob", np.frombuffer(b"".join(by_id), np.uint8), "bytes of all ids"),
             Table("token_offsets", offsets.astype(np.uint32), "where the bytes of each id begin, and the end"),
-            Table("decode_special", np.packbits(special, bitorder="little"), "one bit an id: a special token"),
             Table("token_slots", slots, "id + 1 of the token whose hash leads here, 0: none"),
             Table(
                 "token_names", np.frombuffer(b"".join(names), np.uint8), "added tokens that decode to something else"

@@ -24,7 +24,17 @@ from gigatok_runtime.definition_data import read_definition_data
 from gigatok_runtime.manifest import read_manifest
 from gigatok_runtime.regex_engine import RegexEngine
 
-HEADERS = ("gigatok.h", "pycall.h", "pytext.h", "pyarguments.h", "pyoutput.h", "pydecode.h", "pymodule.h")
+HEADERS = (
+    "gigatok.h",
+    "pycall.h",
+    "pytext.h",
+    "pyarguments.h",
+    "pyoutput.h",
+    "pydecode.h",
+    "pyunicode.h",
+    "pymodule.h",
+    "pairs.h",
+)
 
 
 def write_package(directory: Path, definition: TokenizerDefinition, engine: str = "native") -> Path:

@@ -143,7 +143,45 @@ int64_t gt_count(const uint8_t *text, size_t length, const gt_call *call) {
 void gt_output_free(gt_output *out) {
   free(out->ids);
   free(out->offsets);
+  free(out->type_ids);
   memset(out, 0, sizeof *out);
+}
+
+/* The core's side of decoding, a token at a time. */
+enum { GT_NOT_ASCII = 1, GT_NOT_WHOLE = 2, GT_ABOVE_FF = 4, GT_ABOVE_FFFF = 8 };
+
+typedef struct {
+  const uint32_t *ids;
+  int64_t n, at;
+  int64_t chars;
+  uint32_t flags;
+  size_t offset;
+  int skip;
+} gt_decoder;
+
+static void gt_decode_begin(gt_decoder *d, const uint32_t *ids, int64_t n, int skip_special, int raw) {
+  (void)raw;
+  *d = (gt_decoder){ids, n, 0, 0, 0, 0, skip_special};
+}
+
+static size_t gt_decode_some(gt_decoder *d, uint8_t *out, size_t capacity) {
+  size_t total = 0;
+  while (d->at < d->n && total < capacity) {
+    int64_t length;
+    const uint8_t *token = gt_token_bytes(d->ids[d->at], &length);
+    if (!token || (d->skip && d->ids[d->at] == STUB_FIRST)) {
+      d->at++;
+      continue;
+    }
+    const uint8_t byte = token[d->offset];
+    out[total++] = byte;
+    d->chars += (byte & 0xC0) != 0x80;
+    if (byte >= 0x80) d->flags |= GT_NOT_ASCII | GT_NOT_WHOLE;
+    if (byte >= 0xC4) d->flags |= GT_ABOVE_FF;
+    if (byte >= 0xF0) d->flags |= GT_ABOVE_FFFF;
+    if (++d->offset == (size_t)length) d->offset = 0, d->at++;
+  }
+  return total;
 }
 
 int64_t gt_decode(const uint32_t *ids, int64_t n_ids, int32_t skip_special, uint8_t *bytes, int64_t capacity) {
@@ -214,4 +252,9 @@ void gt_release_thread(void) {
 }
 int64_t gt_thread_bytes(void) { return (int64_t)(self.capacity * sizeof(uint32_t)); }
 
+/* one text: 256, the text; a pair: both texts */
+#define GT_PAIRS 1
+static const uint32_t gt_template_pieces[] = {0, 256, 0, 1, 0, 0, 1, 0, 0, 2, 0, 1, 1, 0, 0, 1, 0, 0, 2, 0, 1};
+static const uint32_t gt_template_starts[] = {0, 2, 4, 5, 7};
+#include "pairs.h"
 #include "pycall.h"

@@ -21,13 +21,13 @@ ImportAfresh = Callable[..., ModuleType]
 
 
 def test_the_calls_are_the_c_functions_themselves(stub: ModuleType) -> None:
-    for name in ("encode", "encode_batch", "count", "decode", "decode_bytes"):
+    for name in ("encode", "encode_batch", "count", "decode", "decode_batch", "decode_bytes"):
         assert type(getattr(stub, name)) is type(len), name
         assert getattr(stub, name).__doc__
     import inspect
 
     assert str(inspect.signature(stub.encode)) == (
-        "(text, *, add_special_tokens=False, special=None, errors='strict', threads=1)"
+        "(text, *, pair=None, add_special_tokens=False, special=None, errors='strict', threads=1)"
     )
 
 

@@ -152,7 +152,7 @@ def test_files_that_differ_from_the_definition_are_reported(
     faulty: FaultyPackage, stub_definition: TokenizerDefinition, program: Any
 ) -> None:
     package = faulty("-DRIGHT")
-    other = replace(stub_definition, sha256="0" * 64, post_processor=PostProcessor(suffix=(3,)))
+    other = replace(stub_definition, sha256="0" * 64, post_processor=PostProcessor.around(suffix=(3,)))
     with pytest.raises(VerifyError, match="files and the definition differ in: digest, post-processor"):
         verify_module(package, other, [program.tags], budget_seconds=1.0)
     (package / "definition.npz").write_bytes(b"PK\x03\x04 nothing")
