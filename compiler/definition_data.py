@@ -64,8 +64,12 @@ def hidden_added_tokens(definition: TokenizerDefinition) -> list[bool]:
 
 
 def decoded_name(token: AddedToken, definition: TokenizerDefinition) -> str:
-    """What decoders see of an added token: the normalized content if it has normalized=true (measured)."""
-    return normalize_function(definition.normalizer)(token.content) if token.normalized else token.content
+    """What decoders see of an added token: the normalized content if it has normalized=true (measured), with marks as the
+    definition has them."""
+    if not token.normalized:
+        return token.content
+    normalized = normalize_function(definition.normalizer)(token.content)
+    return normalized.replace(" ", definition.mark) if definition.marks_in_normalizer else normalized
 
 
 def expanded_patterns(definition: TokenizerDefinition) -> list[str]:

@@ -15,8 +15,15 @@ from gigatok_compile.definition.pre_tokenizer import read_pre_tokenizer
 from gigatok_compile.definition.respell import Respelling, respell
 from gigatok_compile.definition.truncation import read_padding, read_truncation
 from gigatok_compile.errors import DefinitionError
-from gigatok_compile.ir.definition import ByteLevelStep, TokenizerDefinition
+from gigatok_compile.ir.definition import (
+    ByteLevelStep,
+    MetaspaceStep,
+    NormalizerStep,
+    PreTokenizerStep,
+    TokenizerDefinition,
+)
 
+_MAY_TAKE_AWAY = ("Strip", "StripAccents", "Replace", "Nmt", "Precompiled", "BertNormalizer", "Bert")
 REFERENCE = "tokenizers 0.23.3"
 
 _TOP_LEVEL = (
@@ -56,7 +63,10 @@ def read_tokenizer_json(data: bytes, *, name: str, sha256: str) -> TokenizerDefi
     vocab = read_vocab(model)
     added_tokens, added_warnings = read_added_tokens(fields, vocab)
     byte_level = any(isinstance(step, ByteLevelStep) for step in pre_tokenizer)
-    spelled = Respelling(normalizer, pre_tokenizer) if byte_level else respell(normalizer, pre_tokenizer)
+    # a token that takes whitespace around it would take spaces where the file has marks, which are none
+    strips = any(token.normalized and (token.lstrip or token.rstrip) for token in added_tokens)
+    written = byte_level or strips
+    spelled = Respelling(normalizer, pre_tokenizer) if written else respell(normalizer, pre_tokenizer)
     contents = {token.content for token in added_tokens}
     bpe, model_warnings = read_bpe_model(model, vocab, contents, Spelling(byte_level, spelled.entry))
     return TokenizerDefinition(
@@ -84,6 +94,21 @@ def _contents(vocab: Mapping[str, int]) -> tuple[str | None, ...]:
     for text, number in vocab.items():
         contents[number] = text
     return tuple(contents)
+
+
+def _refuse_first_after_removal(
+    pre_tokenizer: tuple[PreTokenizerStep, ...], normalizer: tuple[NormalizerStep, ...]
+) -> None:
+    """prepend_scheme "first" asks whether a piece begins at offset 0 of the *original* text. Where a normalizer takes the first
+    characters away, none does."""
+    takes = next((step for step in normalizer if step.kind in _MAY_TAKE_AWAY), None)
+    for step in pre_tokenizer:
+        if isinstance(step, MetaspaceStep) and step.prepend_scheme == "first" and takes is not None:
+            raise DefinitionError(
+                f'prepend_scheme "first" behind the normalizer {takes.kind}, which can remove the first characters, is not compiled',
+                where=step.where,
+                hint='"always" or "never"',
+            )
 
 
 def _check_top_level(fields: Fields) -> None:

@@ -205,6 +205,11 @@ class TokenizerDefinition:
     warnings: tuple[str, ...] = ()
     contents: tuple[str | None, ...] = ()
 
+    @property
+    def marks_in_normalizer(self) -> bool:
+        """A normalizer that puts marks for spaces was respelled (not the Metaspace pre-tokenizer)."""
+        return bool(self.mark) and not any(isinstance(step, MetaspaceStep) for step in self.pre_tokenizer)
+
     def __str__(self) -> str:
         lines = [
             f"definition {self.name} ({self.source_format}, reference {self.reference})",
