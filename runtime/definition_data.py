@@ -10,7 +10,6 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-
 _NORMALIZER = re.compile(r"nfc_|norm_|step\d+_")
 
 

@@ -36,8 +36,12 @@ GT_INLINE int gt_writer_reserve(gt_writer *w, size_t bytes) {
 /* [from, to) of a text that ends at `end` into the room there is; short stretches without a call. */
 GT_INLINE void gt_writer_copy(gt_writer *w, const uint8_t *from, const uint8_t *to, const uint8_t *end) {
   const size_t length = (size_t)(to - from);
-  if (GT_LIKELY(length <= 16 && end - from >= 16)) memcpy(w->to, from, 16);
-  else if (length) memcpy(w->to, from, length);
+  if (GT_LIKELY(length <= 64 && end - from >= 80)) {
+    memcpy(w->to, from, 16);
+    for (size_t i = 16; i < length; i += 16) memcpy(w->to + i, from + i, 16);
+  } else if (length) {
+    memcpy(w->to, from, length);
+  }
   w->to += length;
 }
 
@@ -66,6 +70,29 @@ GT_INLINE uint32_t gt_character_at(const uint8_t *p, const uint8_t *end, unsigne
   return wide <= 0x10FFFF ? wide : 0xFFFD;
 }
 
+/* Where a search with a finder is: candidates are left at `block`, the next block begins at `next`. */
+typedef struct {
+  const uint8_t *block, *next;
+  uint64_t mask;
+} gt_candidates;
+
+/* The next candidate, or NULL. */
+GT_INLINE const uint8_t *gt_candidate(const gt_finder *finder, gt_candidates *at, const uint8_t *end) {
+  if (!at->mask) {
+    if (at->next >= end) return NULL;
+    at->block = gt_find(finder, at->next, end, &at->mask);
+    if (at->block >= end) {
+      at->next = end;
+      at->mask = 0;
+      return NULL;
+    }
+    at->next = at->block + (end - at->block < 64 ? end - at->block : 64);
+  }
+  const uint8_t *const q = at->block + __builtin_ctzll(at->mask);
+  at->mask &= at->mask - 1;
+  return q;
+}
+
 /* ------------------------------------------------------------------ a map of characters */
 typedef struct {
   gt_finder finder;
@@ -78,7 +105,33 @@ typedef struct {
   uint32_t prefix_length;
   uint32_t growth;         /* at most so many bytes for one */
   uint8_t prefix_alone;    /* the prefix stands even where the text becomes empty */
+  uint8_t first, count, shift; /* with count: ASCII [first, first + count) becomes itself + shift, the rest of ASCII stays */
+  gt_finder rest;          /* with count: of the characters that are not ASCII */
 } gt_character_map;
+
+/* A clean stretch, its ASCII shifted. */
+#define GT_COPY_SHIFTED(name, attributes)                                                                                  \
+  attributes static void name(uint8_t *restrict to, const uint8_t *restrict from, size_t n, uint8_t first, uint8_t count,   \
+                              uint8_t shift) {                                                                              \
+    for (size_t i = 0; i < n; i++) to[i] = (uint8_t)(from[i] + ((uint8_t)(from[i] - first) < count ? shift : 0));           \
+  }
+GT_COPY_SHIFTED(gt_copy_shifted_portable, GT_UNUSED __attribute__((optimize("tree-vectorize"))))
+#if GT_X86
+GT_COPY_SHIFTED(gt_copy_shifted_avx2, GT_UNUSED __attribute__((target("avx2"), optimize("tree-vectorize"))))
+GT_COPY_SHIFTED(gt_copy_shifted_avx512, GT_UNUSED __attribute__((target("avx512f,avx512bw,avx512vl"), optimize("tree-vectorize"))))
+#endif
+
+static void gt_copy_shifted(gt_writer *w, const gt_character_map *map, const uint8_t *from, const uint8_t *to) {
+  const size_t n = (size_t)(to - from);
+#if GT_X86
+  const int level = GT_VECTOR_LEVEL;
+  if (level >= 3) gt_copy_shifted_avx512(w->to, from, n, map->first, map->count, map->shift);
+  else if (level >= 2) gt_copy_shifted_avx2(w->to, from, n, map->first, map->count, map->shift);
+  else
+#endif
+    gt_copy_shifted_portable(w->to, from, n, map->first, map->count, map->shift);
+  w->to += n;
+}
 
 GT_INLINE unsigned gt_text_of(const gt_character_map *map, uint32_t c) {
   return map->text_of[(size_t)map->blocks[c >> 6] * 64 + (c & 63)];
@@ -96,6 +149,26 @@ GT_INLINE void gt_writer_text(gt_writer *w, const gt_character_map *map, unsigne
   }
 }
 
+/* The map where ASCII is shifted (Lowercase), from `done` on. */
+static gt_outcome gt_map_shifted(const gt_character_map *map, gt_writer *w, const uint8_t *done, const uint8_t *end, size_t *length) {
+  gt_candidates at = {done, done, 0};
+  const uint8_t *q;
+  while ((q = gt_candidate(&map->rest, &at, end))) {
+    unsigned size;
+    if ((*q & 0xC0) == 0x80) continue;
+    const unsigned number = gt_text_of(map, gt_character_at(q, end, &size));
+    if (!number) continue;
+    if (!gt_writer_reserve(w, (size_t)(q - done) + size * (size_t)map->growth)) return GT_NORMALIZE_NO_MEMORY;
+    gt_copy_shifted(w, map, done, q);
+    gt_writer_text(w, map, number, q, size);
+    done = q + size;
+  }
+  if (!gt_writer_reserve(w, (size_t)(end - done))) return GT_NORMALIZE_NO_MEMORY;
+  gt_copy_shifted(w, map, done, end);
+  *length = (size_t)(w->to - (uint8_t *)w->scratch->memory);
+  return GT_CHANGED;
+}
+
 GT_UNUSED static gt_outcome gt_map_characters(const void *pass, const uint8_t *p, size_t n, gt_scratch *out, size_t *length) {
   const gt_character_map *const map = pass;
   const uint8_t *const end = p + n, *done = p, *block = p;
@@ -107,6 +180,18 @@ GT_UNUSED static gt_outcome gt_map_characters(const void *pass, const uint8_t *p
     memcpy(w.to, map->prefix, map->prefix_length);
     w.to += map->prefix_length;
     changed = 1;
+  }
+  if (map->count) {
+    gt_candidates at = {p, p, 0};
+    while (!changed) { /* nothing is copied before it is certain that something changes */
+      unsigned size;
+      const uint8_t *const q = gt_candidate(&map->finder, &at, end);
+      if (!q) return GT_SAME;
+      changed = *q < 0x80 || ((*q & 0xC0) != 0x80 && gt_text_of(map, gt_character_at(q, end, &size)));
+    }
+    const gt_outcome outcome = gt_map_shifted(map, &w, p, end, length);
+    if (*length == map->prefix_length && !map->prefix_alone) *length = 0;
+    return outcome;
   }
   while (block < end) {
     uint64_t mask = 0;
@@ -184,29 +269,6 @@ typedef struct {
 } gt_literal;
 
 enum { GT_SHORT_PATTERN = 16 }; /* longer ones are compared at fewer places: memmem takes linear time */
-
-/* Where a search with a finder is: candidates are left at `block`, the next block begins at `next`. */
-typedef struct {
-  const uint8_t *block, *next;
-  uint64_t mask;
-} gt_candidates;
-
-/* The next candidate, or NULL. */
-GT_INLINE const uint8_t *gt_candidate(const gt_finder *finder, gt_candidates *at, const uint8_t *end) {
-  if (!at->mask) {
-    if (at->next >= end) return NULL;
-    at->block = gt_find(finder, at->next, end, &at->mask);
-    if (at->block >= end) {
-      at->next = end;
-      at->mask = 0;
-      return NULL;
-    }
-    at->next = at->block + (end - at->block < 64 ? end - at->block : 64);
-  }
-  const uint8_t *const q = at->block + __builtin_ctzll(at->mask);
-  at->mask &= at->mask - 1;
-  return q;
-}
 
 /* The first place of the pattern at or after p, or NULL. */
 static const uint8_t *gt_literal_next(const gt_literal *literal, const uint8_t *p, const uint8_t *end, gt_candidates *at) {

@@ -16,7 +16,8 @@ typedef struct {
   const uint64_t *keys;   /* length << 56 | bytes of keys longer than a character, open addressing; 0: empty */
   const uint64_t *values; /* place << 32 | length of the text */
   const uint8_t *texts;
-  uint32_t slots_log2;
+  const uint32_t *seconds; /* ranges of characters that can be the second one of a key */
+  uint32_t slots_log2, second_count;
 } gt_cluster_map;
 
 enum { GT_LONGEST_CLUSTER = 5, GT_CLUSTER_BEGINS = 0x80, GT_GRAPHEME_CLASSES = 17 };
@@ -37,6 +38,19 @@ static const uint8_t *gt_cluster_key(const gt_cluster_map *m, const uint8_t *p, 
     *text_length = (size_t)(m->values[at] & 0xFFFFFFFF);
     return m->texts + (m->values[at] >> 32);
   }
+}
+
+/* Can the character at q be the second one of a key? */
+static int gt_cluster_second(const gt_cluster_map *m, const uint8_t *q, const uint8_t *end) {
+  unsigned length;
+  const uint32_t c = gt_character_at(q, end, &length);
+  uint32_t low = 0, high = m->second_count;
+  while (low < high) { /* ranges [first, last] in order */
+    const uint32_t middle = (low + high) / 2;
+    if (c > m->seconds[2 * middle + 1]) low = middle + 1;
+    else high = middle;
+  }
+  return low < m->second_count && c >= m->seconds[2 * low];
 }
 
 typedef struct {
@@ -95,8 +109,10 @@ GT_UNUSED static gt_outcome gt_map_clusters(const void *pass, const uint8_t *p, 
     if (q < settled || (*q & 0xC0) == 0x80) continue;
     unsigned size;
     const uint8_t *from = q;
+    if (*q >= 0x80 && !gt_text_of(&m->map, gt_character_at(q, end, &size)) && !gt_cluster_second(m, q, end)) continue;
     /* a character between two of ASCII is a cluster, but for CR LF */
-    if (*q < 0x80 && (q == settled || q[-1] < 0x80) && q + 1 < end && q[1] < 0x80 && *q != '\r' && *q != '\n') {
+    if (*q < 0x80 && (q == settled || (q[-1] < 0x80 && !(q[-1] == '\r' && *q == '\n'))) && q + 1 < end && q[1] < 0x80 &&
+        !(*q == '\r' && q[1] == '\n')) {
       if (!gt_map_cluster(&r, m, q, q + 1, end)) return GT_NORMALIZE_NO_MEMORY;
       settled = q + 1;
       continue;

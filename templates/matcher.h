@@ -3,7 +3,8 @@
  * Between matches the finder leads from one character before which anything can happen to the next. What happens there may
  * depend on the text behind it: the right state after a character is known from the `ahead` characters after it, or (ahead 0)
  * only from the end of the text. Then it is followed once from there, noted every GT_MATCHER_CHUNK bytes, and followed again
- * chunk by chunk when it is asked for. A match that is its own replacement is no change.
+ * chunk by chunk when it is asked for. A match that is its own replacement is no change, and most places that the finder finds
+ * are settled by two characters (`pairs`).
  */
 #ifndef GT_MATCHER_H
 #define GT_MATCHER_H
@@ -17,6 +18,7 @@ typedef struct {
   const uint16_t *right, *symbols; /* [state after a character][its tag] */
   const uint16_t *left;            /* [state before a character][its symbol]: state after it << 3 | what happens before it */
   const uint8_t *end;              /* what happens at the end of the text, by state */
+  const uint8_t *pairs;            /* [ASCII][ASCII after it]: GT_PAIR_CALM, GT_PAIR_ALONE, or unknown */
   uint32_t tag_count, symbol_count, ahead;
   const uint8_t *content;
   uint32_t content_length;
@@ -24,6 +26,9 @@ typedef struct {
 
 enum { GT_MATCH_ENDS = 1, GT_MATCH_EMPTY = 2, GT_MATCH_BEGINS = 4, GT_BETWEEN_MATCHES = 1 };
 enum { GT_MATCHER_CHUNK = 4096 };
+/* Between matches, at a character before another: nothing changes; or it is a match by itself. The other one is between
+ * matches either way. */
+enum { GT_PAIR_CALM = 1, GT_PAIR_ALONE = 2 };
 
 /* Right states from the end of the text. */
 typedef struct {
@@ -67,6 +72,7 @@ static int gt_right_states_begin(gt_right_states *r, const gt_matcher *m, const 
   r->begin = begin;
   r->end = end;
   r->chunk = SIZE_MAX;
+  r->notes = NULL;
   if (!(r->notes = malloc(chunks * sizeof *r->notes))) return 0;
   r->notes[chunks - 1] = 0;
   for (size_t i = chunks - 1; i-- > 0;)
@@ -115,28 +121,45 @@ static int gt_put_match(gt_replacing *r, const gt_matcher *m, const uint8_t *fro
   return 1;
 }
 
-/* All matches from p to the end. `far` is NULL where the next few characters tell. 0 without memory. */
-GT_INLINE int gt_matcher_walk(const gt_matcher *m, gt_replacing *r, const uint8_t *p, gt_right_states *far) {
-  const uint8_t *const end = r->end, *match = p;
+GT_INLINE unsigned gt_matcher_pair(const gt_matcher *m, const uint8_t *p, const uint8_t *end) {
+  return end - p >= 2 && (p[0] | p[1]) < 0x80 ? m->pairs[p[0] * 128 + p[1]] : 0;
+}
+
+/* The next place at or after p, between matches, where more than two characters tell what happens; `end` when there is none,
+ * NULL without memory. Single characters that are matches are replaced on the way. */
+static const uint8_t *gt_matcher_next(const gt_matcher *m, gt_replacing *r, gt_candidates *at, const uint8_t *p,
+                                      const uint8_t *end) {
+  const uint8_t *q = m->finder.leads[*p] ? p : gt_candidate(&m->finder, at, end);
+  for (; q; q = gt_candidate(&m->finder, at, end)) {
+    if (q < p || (*q & 0xC0) == 0x80) continue;
+    const unsigned pair = gt_matcher_pair(m, q, end);
+    if (!pair) return q;
+    if (pair == GT_PAIR_ALONE && !gt_put_match(r, m, q, q + 1)) return NULL;
+    p = q + 1;
+  }
+  return end;
+}
+
+/* All matches from r->done to the end; 0 without memory. */
+static int gt_matcher_walk(const gt_matcher *m, gt_replacing *r, gt_right_states **far) {
+  const uint8_t *const end = r->end, *p = r->done, *match = p;
   gt_candidates at = {p, p, 0};
   unsigned state = 0, length;
   while (p < end) {
     if (state <= GT_BETWEEN_MATCHES) {
-      const uint8_t *next = p;
-      if (!m->finder.leads[*p]) {
-        do next = gt_candidate(&m->finder, &at, end);
-        while (next && next < p);
-        if (!next) next = end;
-      }
+      const uint8_t *const next = gt_matcher_next(m, r, &at, p, end);
+      if (!next) return 0;
       if (next > p) state = GT_BETWEEN_MATCHES;
       if ((p = next) >= end) break;
-      if ((*p & 0xC0) == 0x80) { /* inside a character: found by mistake */
-        while (p < end && (*p & 0xC0) == 0x80) p++;
-        continue;
-      }
     }
     const unsigned tag = gt_matcher_tag(m, p, end, &length);
-    const unsigned right = far ? gt_right_state_at(far, p + length) : gt_right_state_near(m, p + length, end);
+    unsigned right;
+    if (m->ahead) {
+      right = gt_right_state_near(m, p + length, end);
+    } else {
+      if (!*far && (!(*far = malloc(sizeof **far)) || !gt_right_states_begin(*far, m, p, end))) return 0;
+      right = gt_right_state_at(*far, p + length);
+    }
     const unsigned move = m->left[(size_t)state * m->symbol_count + m->symbols[(size_t)right * m->tag_count + tag]];
     if (move & (GT_MATCH_ENDS | GT_MATCH_EMPTY)) {
       if (!gt_put_match(r, m, move & GT_MATCH_EMPTY ? p : match, p)) return 0;
@@ -150,17 +173,6 @@ GT_INLINE int gt_matcher_walk(const gt_matcher *m, gt_replacing *r, const uint8_
   return 1;
 }
 
-GT_NOINLINE int gt_matcher_walk_far(const gt_matcher *m, gt_replacing *r, const uint8_t *p) {
-  gt_right_states *const far = malloc(sizeof *far);
-  int ok = far && gt_right_states_begin(far, m, p, r->end);
-  if (ok) {
-    ok = gt_matcher_walk(m, r, p, far);
-    free(far->notes);
-  }
-  free(far);
-  return ok;
-}
-
 GT_UNUSED static gt_outcome gt_replace_matches(const void *pass, const uint8_t *p, size_t n, gt_scratch *out, size_t *length) {
   const gt_matcher *const m = pass;
   const uint8_t *const end = p + n;
@@ -168,7 +180,10 @@ GT_UNUSED static gt_outcome gt_replace_matches(const void *pass, const uint8_t *
   if (!n) return GT_SAME;
   if (!m->end[GT_BETWEEN_MATCHES] && gt_find(&m->finder, p, end, &mask) >= end) return GT_SAME;
   gt_replacing r = {{out, out->memory}, p, end, 0};
-  const int ok = m->ahead ? gt_matcher_walk(m, &r, p, NULL) : gt_matcher_walk_far(m, &r, p);
+  gt_right_states *far = NULL;
+  const int ok = gt_matcher_walk(m, &r, &far);
+  if (far) free(far->notes);
+  free(far);
   if (!ok) return GT_NORMALIZE_NO_MEMORY;
   if (!r.changed) return GT_SAME;
   return gt_writer_finish(&r.w, r.done, end, length);

@@ -60,7 +60,9 @@ def source_of(normalizer: Any) -> str:
     """C text with all passes and their tables."""
     code = compile_normalizer(plan_passes(steps_of(normalizer)))
     text = kernels["table_source"](code.tables)
-    return f"#define _GNU_SOURCE\n#include <stdlib.h>\n#include <string.h>\n{text}{code.tables.files['normalizer.inc.h']}"
+    return (
+        f"#define _GNU_SOURCE\n#include <stdlib.h>\n#include <string.h>\n{text}{code.tables.files['normalizer.inc.h']}"
+    )
 
 
 class Chain:

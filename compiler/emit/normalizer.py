@@ -18,7 +18,7 @@ from gigatok_compile.ir.normalizer import (
     StripPass,
 )
 from gigatok_compile.ir.plan import Table, TableSet
-from gigatok_compile.normalizer.character_tables import character_tables
+from gigatok_compile.normalizer.character_tables import ascii_shift, character_tables
 from gigatok_compile.normalizer.cluster_tables import cluster_tables
 from gigatok_compile.normalizer.data import load_nfc_data
 from gigatok_compile.normalizer.finder import FinderMasks, build_byte_finder, build_finder
@@ -26,7 +26,6 @@ from gigatok_compile.normalizer.matcher import compile_matcher
 from gigatok_compile.normalizer.matcher_tables import matcher_fields, matcher_tables
 from gigatok_compile.normalizer.tables import form_descriptor, form_flags, form_tables, pair_table
 from gigatok_runtime.byte_level import BYTE_TO_CHAR
-
 
 FILE = "normalizer.inc.h"
 
@@ -93,7 +92,7 @@ def compile_normalizer(passes: Sequence[PlannedPass]) -> NormalizerCode:
         "  gt_outcome (*run)(const void *pass, const uint8_t *p, size_t n, gt_scratch *out, size_t *length); /* NULL: Strip */\n"
         "  const void *pass;\n"
         "  uint8_t strip; /* 1: at the beginning, 2: at the end */\n"
-        f"}} gt_pass;\n\n{''.join(texts)}\nstatic const gt_pass gt_passes[] = {{\n{body}}};\n\n#include \"passes.h\"\n"
+        f'}} gt_pass;\n\n{"".join(texts)}\nstatic const gt_pass gt_passes[] = {{\n{body}}};\n\n#include "passes.h"\n'
     )
     return NormalizerCode(tables | TableSet(files={FILE: text}), tuple(lines))
 
@@ -108,10 +107,14 @@ def _compile(planned: PlannedPass, name: str) -> _Pass:
             return _bytes(name)
         case LiteralPass(pattern, content):
             finder = build_finder([ord(pattern[0])])
-            tables = TableSet((*_finder_tables(finder, name), _text(f"{name}_pattern", pattern), _text(f"{name}_content", content)))
+            tables = TableSet(
+                (*_finder_tables(finder, name), _text(f"{name}_pattern", pattern), _text(f"{name}_content", content))
+            )
             lengths = f"{len(pattern.encode())}, {len(content.encode())}"
             fields = f"{{{_finder(finder, name)}, gt_{name}_pattern, gt_{name}_content, {lengths}}}"
-            return _Pass(tables, "gt_replace_literal", "gt_literal", fields, f"{pattern!r} becomes {content!r}; {finder}")
+            return _Pass(
+                tables, "gt_replace_literal", "gt_literal", fields, f"{pattern!r} becomes {content!r}; {finder}"
+            )
         case PrefixPass(prefix):
             tables = TableSet((_text(f"{name}_prefix", prefix),))
             fields = f"{{gt_{name}_prefix, {len(prefix.encode())}}}"
@@ -119,7 +122,9 @@ def _compile(planned: PlannedPass, name: str) -> _Pass:
         case RegexPass() as work:
             matcher = compile_matcher(work)
             finder = build_finder([c for low, high in matcher.candidates for c in range(low, high + 1)])
-            tables = TableSet((*_finder_tables(finder, name), *matcher_tables(matcher, name), _text(f"{name}_content", work.content)))
+            tables = TableSet(
+                (*_finder_tables(finder, name), *matcher_tables(matcher, name), _text(f"{name}_content", work.content))
+            )
             fields = f"{{{_finder(finder, name)}, {matcher_fields(matcher, name)}, gt_{name}_content, {len(work.content.encode())}}}"
             about = f"matches of {work.pattern!r} become {work.content!r}, {matcher}; {finder}"
             return _Pass(tables, "gt_replace_matches", "gt_matcher", fields, about, ("characters.h", "matcher.h"))
@@ -133,7 +138,9 @@ def _form(form: str) -> _Pass:
     tables = form_tables(data, form)
     finder = build_finder(np.flatnonzero(form_flags(data, form)).tolist())
     about = f"{form}, where a character is found that may change, move or compose; {finder}"
-    return _Pass(tables, "gt_normalize_form", "gt_form", form_descriptor(data, form), about, ("characters.h", "normalize.h"))
+    return _Pass(
+        tables, "gt_normalize_form", "gt_form", form_descriptor(data, form), about, ("characters.h", "normalize.h")
+    )
 
 
 def _characters(work: CharacterPass, name: str) -> _Pass:
@@ -142,7 +149,14 @@ def _characters(work: CharacterPass, name: str) -> _Pass:
     tables = TableSet((*_finder_tables(finder, name), *made.tables, _text(f"{name}_prefix", work.prefix)))
     arrays = ", ".join(f"gt_{name}_{part}" for part in ("blocks", "text_of", "starts", "texts", "ascii", "prefix"))
     numbers = f"{len(work.prefix.encode())}, {made.growth}, {int(work.prefix_alone)}"
-    fields = f"{{{_finder(finder, name)}, {arrays}, {numbers}}}"
+    shift = ascii_shift(work.mapping)
+    rest = _finder(finder, name)
+    if shift is not None:
+        others = build_finder(c for c in work.mapping if c >= 128)
+        tables |= TableSet(tuple(_finder_tables(others, f"{name}_rest")))
+        rest = _finder(others, f"{name}_rest")
+    first, count, distance = shift or (0, 0, 0)
+    fields = f"{{{_finder(finder, name)}, {arrays}, {numbers}, {first}, {count}, {distance}, {rest}}}"
     about = f"{len(work.mapping)} characters by a table; {finder}"
     if work.prefix:
         about = f"{work.prefix!r} before every text, {about}"
@@ -165,8 +179,8 @@ def _clusters(work: ClusterPass, name: str) -> _Pass:
     finder = build_finder(made.found)
     tables = TableSet((*_finder_tables(finder, name), *made.tables))
     arrays = ", ".join(f"gt_{name}_{part}" for part in ("blocks", "text_of", "starts", "texts", "ascii"))
-    keys = ", ".join(f"gt_{name}_{part}" for part in ("keys", "key_texts", "key_bytes"))
-    fields = f"{{{{{_finder(finder, name)}, {arrays}, NULL, 0, {made.growth}, 1}}, {keys}, {made.slots_log2}}}"
+    keys = ", ".join(f"gt_{name}_{part}" for part in ("keys", "key_texts", "key_bytes", "seconds"))
+    fields = f"{{{{{_finder(finder, name)}, {arrays}, NULL, 0, {made.growth}, 1, 0, 0, 0, {_finder(finder, name)}}}, {keys}, {made.slots_log2}, {made.seconds}}}"
     about = f"{len(work.characters)} characters and {len(work.clusters)} longer keys, by grapheme cluster; {finder}"
     return _Pass(tables, "gt_map_clusters", "gt_cluster_map", fields, about, ("characters.h", "clusters.h"))
 

@@ -67,6 +67,18 @@ def character_tables(name: str, mapping: Mapping[int, str]) -> CharacterTables:
     )
 
 
+def ascii_shift(mapping: Mapping[int, str]) -> tuple[int, int, int] | None:
+    """(first, count, shift) if ASCII is what a map shifts one range of by one distance, two characters at least; else None."""
+    changed = sorted(c for c in mapping if c < 128)
+    if len(changed) < 2 or changed[-1] - changed[0] + 1 != len(changed):
+        return None
+    shifts = {ord(mapping[c]) - c if len(mapping[c]) == 1 else None for c in changed}
+    shift = shifts.pop()
+    if shifts or shift is None or not all(ord(mapping[c]) < 128 for c in changed):
+        return None
+    return changed[0], len(changed), shift & 0xFF
+
+
 def _ascii(mapping: Mapping[int, str]) -> npt.NDArray[np.uint64]:
     values = np.zeros(128, np.uint64)
     for c in range(128):

@@ -23,11 +23,13 @@ MOST_KEYS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class ClusterTables:
-    """tables: of the map of characters, and keys, key_texts, classes. found: code points at which a lookup may hit."""
+    """tables: of the map of characters, and keys, key_texts, key_bytes, seconds, those of grapheme clusters. seconds: ranges of
+    second characters of keys. found: code points at which a lookup may hit."""
 
     tables: tuple[Table, ...]
     slots_log2: int
     growth: int
+    seconds: int
     found: frozenset[int]
 
 
@@ -35,18 +37,34 @@ def cluster_tables(work: ClusterPass, name: str) -> ClusterTables:
     """Raises CompileError: more texts or keys than a table holds."""
     made = character_tables(name, work.characters)
     keys, values, texts, log2 = _key_slots(work.clusters)
-    found = set(work.characters)
+    seconds: set[int] = set()
     for key in work.clusters:
         first = 1 if key[0] < 0x80 else 2 if key[0] < 0xE0 else 3 if key[0] < 0xF0 else 4
-        found.update(characters_of(key[first:]))
+        seconds.update(characters_of(key[first:]))
+    ranges = _ranges(seconds)
     tables = (
         *made.tables,
         Table(f"{name}_keys", keys, "length << 56 | bytes of a key longer than a character, open addressing"),
         Table(f"{name}_key_texts", values, "place << 32 | length of its text"),
         Table(f"{name}_key_bytes", texts, "the texts"),
+        Table(
+            f"{name}_seconds",
+            np.array(ranges, np.uint32).reshape(-1),
+            "first, last of ranges of second characters of keys",
+        ),
         *grapheme_tables(),
     )
-    return ClusterTables(tables, log2, made.growth, frozenset(found))
+    return ClusterTables(tables, log2, made.growth, len(ranges), frozenset(seconds | set(work.characters)))
+
+
+def _ranges(code_points: set[int]) -> list[list[int]]:
+    runs: list[list[int]] = []
+    for c in sorted(code_points):
+        if runs and c == runs[-1][1] + 1:
+            runs[-1][1] = c
+        else:
+            runs.append([c, c])
+    return runs
 
 
 def _key_slots(
@@ -88,12 +106,16 @@ def grapheme_tables() -> tuple[Table, ...]:
                 states.append(target)
             moves.append(states.index(target) | BEGINS * begins)
     assert len(states) < BEGINS
-    sure = [
-        all(step(state, now)[0] for state in states if state[0] == last) for last in CLASSES for now in CLASSES
-    ]
+    sure = [all(step(state, now)[0] for state in states if state[0] == last) for last in CLASSES for now in CLASSES]
     return (
-        Table("grapheme_blocks", which.reshape(-1).astype(np.uint16), "row of grapheme_classes of every 64 code points"),
+        Table(
+            "grapheme_blocks", which.reshape(-1).astype(np.uint16), "row of grapheme_classes of every 64 code points"
+        ),
         Table("grapheme_classes", rows.reshape(-1), "class of each code point in grapheme clusters"),
-        Table("grapheme_moves", np.array(moves, np.uint8), "state after, 128: a cluster begins; by state before and class"),
-        Table("grapheme_sure", np.array(sure, np.uint8), "1: a cluster begins between these classes, whatever was before"),
+        Table(
+            "grapheme_moves", np.array(moves, np.uint8), "state after, 128: a cluster begins; by state before and class"
+        ),
+        Table(
+            "grapheme_sure", np.array(sure, np.uint8), "1: a cluster begins between these classes, whatever was before"
+        ),
     )

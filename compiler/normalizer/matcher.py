@@ -23,6 +23,7 @@ from gigatok_compile.pattern.partition import partition
 
 START, GAP = 0, 1  # left states: before the text, and between matches
 ENDS, EMPTY, BEGINS = 1, 2, 4
+UNKNOWN, CALM, ALONE = 0, 1, 2
 MAX_STATES = 4096
 MAX_CELLS = 1 << 21  # of each table
 MOST_AHEAD = 3  # characters that are looked at one by one rather than from the end of the text
@@ -39,6 +40,8 @@ class Matcher:
     tags: ranges of each tag. right, symbols: (states, tags). left: (states, symbols). end: (states,).
     ahead: so many characters on, R is known whatever comes later; 0: more than MOST_AHEAD may be needed.
     candidates: characters before which, between matches, anything can happen.
+    pairs: (128, 128) uint8, what happens between matches at an ASCII character before another one, whatever follows: CALM,
+        nothing changes; ALONE, the first one is a match by itself; either way the second is between matches. Or UNKNOWN.
     """
 
     tags: tuple[tuple[Range, ...], ...]
@@ -48,6 +51,7 @@ class Matcher:
     end: Cells
     ahead: int
     candidates: tuple[Range, ...]
+    pairs: npt.NDArray[np.uint8]
 
     def __str__(self) -> str:
         looks = f"{self.ahead} characters ahead" if self.ahead else "from the end of the text"
@@ -62,10 +66,10 @@ def compile_matcher(work: RegexPass) -> Matcher:
     """
     program = partition(parse_pattern(work.pattern, "oniguruma", work.where))
     look, automaton = boundary_automaton(program)
-    return build_matcher(program, look, automaton)
+    return build_matcher(program, look, automaton, work.content)
 
 
-def build_matcher(program: TagProgram, look: LookAhead, automaton: BoundaryAutomaton) -> Matcher:
+def build_matcher(program: TagProgram, look: LookAhead, automaton: BoundaryAutomaton, content: str) -> Matcher:
     """Over the tags of `program`, reachable states only. Raises CompileError: too many states."""
     if automaton.state_count > MAX_STATES:
         raise CompileError(f"the pattern's automaton has more than {MAX_STATES} states")
@@ -79,7 +83,9 @@ def build_matcher(program: TagProgram, look: LookAhead, automaton: BoundaryAutom
     numbers: dict[int, int] = {}
     states = [DEAD, DEAD]  # left state -> automaton state
     rows: list[Cells] = []
-    begins_at = np.array([[moves[start][automaton.columns[look.symbols[tag][label]]] for label, _ in labels] for tag in range(tags)])
+    begins_at = np.array(
+        [[moves[start][automaton.columns[look.symbols[tag][label]]] for label, _ in labels] for tag in range(tags)]
+    )
     while len(rows) < len(states):  # grows while we walk it
         state = len(rows)
         between = state in (START, GAP)
@@ -121,7 +127,29 @@ def build_matcher(program: TagProgram, look: LookAhead, automaton: BoundaryAutom
         end,
         _ahead(right),
         tuple(ranges),
+        _pairs(program, right, left, content),
     )
+
+
+def _pairs(program: TagProgram, right: Cells, left: Cells, content: str) -> npt.NDArray[np.uint8]:
+    """left: (states, rights, tags). A match that is its own content is no change."""
+    tag_of = [next(tag.index for tag in program.tags if any(a <= c <= b for a, b in tag.ranges)) for c in range(128)]
+    ever = np.arange(len(right))
+    known: dict[tuple[int, int], int] = {}
+    for key in {(first, second) for first in tag_of for second in tag_of}:
+        move = left[GAP, right[:, key[1]], key[0]]  # by the right state after the second
+        after = left[move >> 3, ever, key[1]]
+        if ((move == GAP << 3) & (after == GAP << 3)).all():
+            known[key] = CALM
+        elif ((move & 7 == BEGINS) & (after == GAP << 3 | ENDS) & (left[GAP, ever, key[1]] == GAP << 3)).all():
+            known[key] = ALONE
+        else:
+            known[key] = UNKNOWN
+    pairs = np.array([[known[first, second] for second in tag_of] for first in tag_of], np.uint8)
+    if content.isascii() and len(content) == 1:
+        row = pairs[ord(content)]
+        row[row == ALONE] = CALM
+    return pairs
 
 
 def _number(state: int, numbers: dict[int, int], states: list[int]) -> int:

@@ -24,7 +24,17 @@ from gigatok_compile.ir.normalizer import (
 from gigatok_compile.normalizer.charsmap import Charsmap
 from gigatok_compile.unicode.components import component_ranges, lowercase_map
 
-_BLANKS = ((9, 13), (32, 32), (133, 133), (160, 160), (5760, 5760), (8192, 8202), (8232, 8233), (8239, 8239), (8287, 8287))
+_BLANKS = (
+    (9, 13),
+    (32, 32),
+    (133, 133),
+    (160, 160),
+    (5760, 5760),
+    (8192, 8202),
+    (8232, 8233),
+    (8239, 8239),
+    (8287, 8287),
+)
 """What gt_blank of templates/characters.h has, but for U+3000."""
 
 
@@ -113,7 +123,9 @@ def _joined(first: NormalizerPass, second: NormalizerPass) -> NormalizerPass | N
         case PrefixPass(), CharacterPass():
             return replace(second, prefix=first.prefix.translate(second.mapping), prefix_alone=True)
         case CharacterPass(), PrefixPass():
-            return replace(first, prefix=second.prefix + first.prefix, prefix_alone=bool(first.prefix and first.prefix_alone))
+            return replace(
+                first, prefix=second.prefix + first.prefix, prefix_alone=bool(first.prefix and first.prefix_alone)
+            )
         case PrefixPass(), PrefixPass():
             return PrefixPass(second.prefix + first.prefix)
         case FormPass(), FormPass() if first == second:
