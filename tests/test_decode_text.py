@@ -5,6 +5,7 @@ The right text is that of CPython's decoder over the joined bytes, whose U+FFFD 
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 from collections.abc import Iterator
@@ -39,12 +40,10 @@ BLOCKS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["avx512", "avx2", "swar", "neon"])
+@pytest.fixture(scope="module", params=[0, -1], ids=["best", "plain"])
 def gpt2(request: pytest.FixtureRequest, folder: Path) -> Iterator[Any]:
     built = modules.build_model("gpt2", folder)
-    if request.param not in built.isas:
-        pytest.skip(f"this CPU has no {request.param}")
-    with built.isa(request.param):
+    with built.isa(built.isas[request.param]):  # the best one widens characters with vectors where the CPU has AVX-512
         yield built.module
 
 
@@ -76,7 +75,7 @@ def test_texts_around_the_ends_of_pieces(gpt2: Any) -> None:
 
 def test_kinds_that_change_on_the_way(gpt2: Any) -> None:
     rng = random.Random(3)
-    for _ in range(120):
+    for _ in range(40):
         text = "".join(rng.choice(BLOCKS) * rng.randrange(1, 40) for _ in range(rng.randrange(1, 25)))
         check(gpt2, gpt2.encode(text))
     grown = "a" * 100_000 + "é" * 50_000 + "日" * 50_000 + "👍" * 50_000 + "a" * 100_000
@@ -87,7 +86,7 @@ def test_kinds_that_change_on_the_way(gpt2: Any) -> None:
 def test_ill_formed_bytes_anywhere(gpt2: Any) -> None:
     ids_of = byte_ids(gpt2)
     rng = random.Random(4)
-    for _ in range(150):
+    for _ in range(60):
         data = bytearray("".join(rng.choice(BLOCKS) for _ in range(rng.randrange(1, 300))).encode())
         for _ in range(rng.randrange(4)):
             data[rng.randrange(len(data))] = rng.choice((0x80, 0xC0, 0xC3, 0xE0, 0xED, 0xF0, 0xF5, 0xFF, 0xBF))
@@ -127,3 +126,59 @@ def test_batches_and_streams(gpt2: Any) -> None:
     parts = [stream.step(number) for number in [*gpt2.encode(texts[2]).tolist(), end]]
     assert parts[-1] is None and None in parts[:-1]
     assert "".join(part for part in parts if part) == texts[2]
+
+
+SPACES = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
+CHAINS: dict[str, list[dict[str, Any]] | None] = {
+    "native": [
+        SPACES,
+        {"type": "ByteFallback"},
+        {"type": "Fuse"},
+        {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+    ],
+    "python": [{"type": "ByteFallback"}, SPACES, {"type": "Fuse"}],
+    "none": None,
+}
+EXTRA = ["▁a", "▁", "日本", "👍", "", *(f"<0x{byte:02X}>" for byte in (0xE2, 0x96, 0x81, 0xC3, 0xA9, 0x41, 0x20, 0xFF))]
+
+
+@pytest.fixture(scope="module", params=[(name, engine) for name in CHAINS for engine in ("native", "regex")], ids=str)
+def other_decoder(request: pytest.FixtureRequest, toy_definition: Any, folder: Path) -> tuple[Any, Any]:
+    """A module of a small definition with another decoder, and the reference."""
+    name, engine = request.param
+    chain = CHAINS[name]
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    made = toy_definition(
+        {
+            "decoder": None if chain is None else {"type": "Sequence", "decoders": chain},
+            "added_tokens": [{"id": 300, "content": "<s>", "special": True, **flags}],
+        }
+    )
+    made["model"]["vocab"] |= {content: 257 + number for number, content in enumerate(EXTRA)}
+    built = modules.build_toy(f"decoder_{name}", made, folder)
+    assert built.module.manifest["decoder_engine"] == ("python" if name == "python" else "native")
+    module = built.module._module
+    chosen = module.engine if engine == "native" else module._open_regex_engine()
+    return chosen, pytest.importorskip("tokenizers").Tokenizer.from_str(json.dumps(made))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ids=st.lists(st.integers(250, 275) | st.integers(0, 280), max_size=20), skip=st.booleans())
+def test_other_decoders_in_whole_modules(other_decoder: Any, ids: list[int], skip: bool) -> None:
+    ours, theirs = other_decoder
+    right = theirs.decode(ids, skip_special_tokens=skip)
+    assert ours.decode(ids, skip) == right
+    assert ours.decode(np.array(ids, np.uint32), skip_special_tokens=skip) == right
+    assert ours.decode_batch([ids, ids], skip) == [right, right]
+    long = ids * 900
+    assert ours.decode(long, skip) == theirs.decode(long, skip_special_tokens=skip)
+
+
+def test_raw_bytes_of_other_decoders(other_decoder: Any) -> None:
+    ours, _ = other_decoder
+    euro = [257 + EXTRA.index(f"<0x{byte:02X}>") for byte in (0xE2, 0x96)]
+    if ours.decode([33, 34]) == '! "':  # no decoder: the tokens themselves
+        assert ours.decode_bytes(euro) == b"<0xE2> <0x96>"
+    else:
+        assert ours.decode_bytes(euro) == b"\xe2\x96"
+        assert ours.decode(euro) == "\ufffd\ufffd"

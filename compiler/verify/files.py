@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from gigatok_compile.errors import VerifyError
-from gigatok_compile.ir.definition import TokenizerDefinition
+from gigatok_compile.ir.definition import Template, TokenizerDefinition
 from gigatok_runtime.definition_data import read_definition_data
 from gigatok_runtime.manifest import read_manifest
 
@@ -22,6 +23,7 @@ def check_files(package_dir: Path, definition: TokenizerDefinition) -> int:
         data, manifest = read_definition_data(package_dir), read_manifest(package_dir)
     except ImportError as error:
         raise VerifyError(str(error), where=package_dir.name) from error
+    templates: dict[str, Any] = dict(manifest["post_processor"])
     flags = ("id", "content", "single_word", "lstrip", "rstrip", "normalized", "special")
     equal = {
         "tokens": data.tokens == list(model.tokens),
@@ -32,14 +34,8 @@ def check_files(package_dir: Path, definition: TokenizerDefinition) -> int:
         "added tokens": [tuple(token.values()) for token in manifest["added_tokens"]]
         == [tuple(getattr(token, flag) for flag in flags) for token in definition.added_tokens],
         "contents": data.contents == list(definition.contents),
-        "post-processor": [
-            None if places is None else [tuple(place) for place in places]
-            for places in manifest["post_processor"].values()
-        ]
-        == [
-            None if template is None else [(piece.source or piece.id, piece.type_id) for piece in template]
-            for template in (post.single, post.pair, post.plain_single, post.plain_pair)
-        ],
+        "post-processor": [templates[name] for name in ("single", "pair", "plain_single", "plain_pair")]
+        == [_places(template) for template in (post.single, post.pair, post.plain_single, post.plain_pair)],
         "decoder": [entry["kind"] for entry in manifest["decoder"] or ()]
         == [step.kind for step in definition.decoder or ()],
         "steps": len(manifest["pre_tokenizer"]) == len(definition.pre_tokenizer)
@@ -51,3 +47,8 @@ def check_files(package_dir: Path, definition: TokenizerDefinition) -> int:
             f"the package's files and the definition differ in: {', '.join(wrong)}", where=package_dir.name
         )
     return len(equal)
+
+
+def _places(template: Template | None) -> list[list[str | int]] | None:
+    """As the manifest has them."""
+    return None if template is None else [[piece.source or piece.id, piece.type_id] for piece in template]
