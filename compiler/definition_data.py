@@ -9,7 +9,7 @@ import numpy as np
 from gigatok_compile.definition.alphabet import alphabet_to_bytes
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import AddedToken, SplitStep, TokenizerDefinition
-from gigatok_compile.normalizer import nfc_data_for_runtime, normalize_function
+from gigatok_compile.normalizer import content_function, nfc_data_for_runtime
 from gigatok_compile.pattern.codeset import CodeSet
 from gigatok_compile.pattern.parse import parse_pattern
 from gigatok_compile.verify.expand import format_set, to_regex_package
@@ -22,7 +22,7 @@ def write_definition_data(definition: TokenizerDefinition) -> bytes:
     Raises:
         Unsupported: a pattern that not even the regex engine can run exactly.
     """
-    if definition.decoder != "ByteLevel":
+    if definition.decoder not in ("ByteLevel", "SentencePiece"):
         raise DefinitionError(f"the decoder {definition.decoder} has no regex engine", where="decoder")
     model = definition.model
     arrays: dict[str, Any] = {
@@ -34,6 +34,16 @@ def write_definition_data(definition: TokenizerDefinition) -> bytes:
         "ranks": np.ascontiguousarray(model.ranks, np.int32),
         "byte_ids": np.ascontiguousarray(model.byte_ids, np.int32),
     }
+    if model.hidden:
+        arrays["hidden_ids"] = np.array([symbol.id for symbol in model.hidden], np.int32)
+        arrays |= pack_strings("hidden_text", [symbol.text for symbol in model.hidden])
+        arrays |= pack_strings("hidden_become", [np.array(symbol.ids, np.int32).tobytes() for symbol in model.hidden])
+    for step in definition.normalizer:
+        if step.kind == "SentencePiece":
+            arrays["charsmap"] = np.frombuffer(step.options["charsmap"], np.uint8)
+    if definition.sentencepiece is not None:
+        arrays |= pack_strings("shown", list(definition.sentencepiece.shown))
+        arrays["shown_kinds"] = definition.sentencepiece.kinds
     if any(step.kind == "NFC" for step in definition.normalizer):
         arrays |= nfc_data_for_runtime()
     buffer = io.BytesIO()
@@ -48,6 +58,8 @@ def added_token_bytes(token: AddedToken, definition: TokenizerDefinition) -> byt
     alphabet, each stands for a byte ("é" is the byte E9); else it is its own UTF-8. What goes in is the normalized content
     of a token with normalized=true (measured, tokenizers 0.23.3).
     """
+    if definition.sentencepiece is not None:
+        return definition.sentencepiece.shown[token.id]
     text = _decoded_name(token, definition)
     mapped = alphabet_to_bytes(text) if definition.source_format == "tokenizer.json" else None
     return text.encode() if mapped is None else mapped
@@ -64,7 +76,7 @@ def hidden_added_tokens(definition: TokenizerDefinition) -> list[bool]:
 
 
 def _decoded_name(token: AddedToken, definition: TokenizerDefinition) -> str:
-    return normalize_function(definition.normalizer)(token.content) if token.normalized else token.content
+    return content_function(definition.normalizer)(token.content) if token.normalized else token.content
 
 
 def expanded_patterns(definition: TokenizerDefinition) -> list[str]:

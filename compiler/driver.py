@@ -37,7 +37,7 @@ from gigatok_compile.ir.split import SplitPlan, StepTier
 from gigatok_compile.manifest import build_manifest
 from gigatok_compile.names import check_name
 from gigatok_compile.normalizer.data import load_nfc_data
-from gigatok_compile.normalizer.steps import normalize_function
+from gigatok_compile.normalizer.steps import content_function
 from gigatok_compile.normalizer.tables import build_nfc_tables
 from gigatok_compile.pattern.parse import parse_pattern
 from gigatok_compile.split_plan import plan_split
@@ -163,7 +163,7 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
     report("added tokens", f"{len(definition.added_tokens)}")
     added = plan_added_tokens(
         definition.added_tokens,
-        normalize_function(definition.normalizer),
+        content_function(definition.normalizer),
         exclusive=definition.source_format == "tiktoken",
     )
     if split.kernel is None:

@@ -12,6 +12,7 @@ import gigatok_compile
 from gigatok_compile.ir.definition import (
     ByteLevelStep,
     MetaspaceStep,
+    NormalizerStep,
     PreTokenizerStep,
     TokenizerDefinition,
 )
@@ -38,6 +39,8 @@ def build_manifest(
     """
     ids = {i for i, token in enumerate(definition.model.tokens) if token is not None}
     ids |= {token.id for token in definition.added_tokens}
+    if definition.sentencepiece is not None:
+        ids |= set(range(len(definition.sentencepiece.shown)))
     special = {token.content: token.id for token in definition.added_tokens if token.special}
     added: list[AddedTokenEntry] = [
         {
@@ -48,6 +51,7 @@ def build_manifest(
             "rstrip": token.rstrip,
             "normalized": token.normalized,
             "special": token.special,
+            "matched": token.matched,
         }
         for token in definition.added_tokens
     ]
@@ -67,12 +71,21 @@ def build_manifest(
         "tiers": [dict(tier) for tier in tiers],
         "vocabulary_size": len(ids),
         "max_id": max(ids, default=-1),
-        "eot_token": next((special[name] for name in END_OF_TEXT if name in special), None),
+        "eot_token": definition.roles.get("eos", next((special[name] for name in END_OF_TEXT if name in special), None)),
         "special_tokens": special,
         "added_tokens": added,
-        "normalizer": [{"kind": step.kind, "options": dict(step.options)} for step in definition.normalizer],
+        "roles": dict(definition.roles),
+        "settings": dict(definition.settings),
+        "normalizer": [{"kind": step.kind, "options": _plain_options(step)} for step in definition.normalizer],
         "pre_tokenizer": [_step_entry(step) for step in definition.pre_tokenizer],
         "ignore_merges": definition.model.ignore_merges,
+        "atoms": definition.model.atoms,
+        "unk_id": definition.model.unk_id,
+        "fuse_unk": definition.model.fuse_unk,
+        "decoder": {
+            "kind": definition.decoder,
+            "strip": None if definition.sentencepiece is None else definition.sentencepiece.strip,
+        },
         "post_processor": {
             "prefix": list(definition.post_processor.prefix),
             "suffix": list(definition.post_processor.suffix),
@@ -93,6 +106,11 @@ def module_version(definition: TokenizerDefinition) -> str:
 def manifest_text(manifest: Manifest) -> str:
     """The file's text. Stable: no dates, keys in the order of `Manifest`."""
     return json.dumps(manifest, indent=1, ensure_ascii=True) + "\n"
+
+
+def _plain_options(step: NormalizerStep) -> dict[str, Any]:
+    """Options that JSON can hold; data in bytes is in definition.npz."""
+    return {key: value for key, value in step.options.items() if not isinstance(value, bytes)}
 
 
 def _step_entry(step: PreTokenizerStep) -> dict[str, Any]:

@@ -18,6 +18,9 @@ class DefinitionData(NamedTuple):
     merges (m, 3), ranks (m,), byte_ids (256,): int32, as in gigatok_runtime.bpe.
     patterns: for each split step in order, its pattern for the `regex` package with properties written out as ranges.
     nfc: arrays for gigatok_runtime.nfc, empty when no normalizer needs them.
+    hidden: (id, text, ids) of symbols of BPE over characters that are never given out.
+    charsmap: compiled rules of a SentencePiece normalizer. shown, kinds: as gigatok_runtime.sentencepiece decodes each id;
+        empty for other models.
     """
 
     tokens: list[bytes | None]
@@ -28,6 +31,10 @@ class DefinitionData(NamedTuple):
     byte_ids: npt.NDArray[np.int32]
     patterns: list[str]
     nfc: dict[str, npt.NDArray[Any]]
+    hidden: list[tuple[int, bytes, list[int]]]
+    charsmap: bytes
+    shown: list[bytes]
+    kinds: list[int]
 
 
 def read_definition_data(directory: Path) -> DefinitionData:
@@ -48,6 +55,10 @@ def read_definition_data(directory: Path) -> DefinitionData:
                 byte_ids=arrays["byte_ids"],
                 patterns=[(item or b"").decode() for item in _unpack(arrays, "pattern")],
                 nfc={name: arrays[name] for name in arrays.files if name.startswith("nfc_")},
+                hidden=_unpack_hidden(arrays) if "hidden_ids" in arrays else [],
+                charsmap=arrays["charsmap"].tobytes() if "charsmap" in arrays else b"",
+                shown=[item or b"" for item in _unpack(arrays, "shown")] if "shown_kinds" in arrays else [],
+                kinds=arrays["shown_kinds"].tolist() if "shown_kinds" in arrays else [],
             )
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise ImportError(f"{path} cannot be read ({error}); compile the module again") from error
@@ -59,6 +70,14 @@ def pack_strings(prefix: str, items: list[bytes | None]) -> dict[str, npt.NDArra
         f"{prefix}_bytes": np.frombuffer(b"".join(item or b"" for item in items), np.uint8),
         f"{prefix}_lengths": np.array([-1 if item is None else len(item) for item in items], np.int32),
     }
+
+
+def _unpack_hidden(arrays: Any) -> list[tuple[int, bytes, list[int]]]:
+    texts, become = _unpack(arrays, "hidden_text"), _unpack(arrays, "hidden_become")
+    return [
+        (number, text or b"", np.frombuffer(ids or b"", np.int32).tolist())
+        for number, text, ids in zip(arrays["hidden_ids"].tolist(), texts, become, strict=True)
+    ]
 
 
 def _unpack(arrays: Any, prefix: str) -> list[bytes | None]:

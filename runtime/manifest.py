@@ -20,13 +20,15 @@ class AddedTokenEntry(TypedDict):
     rstrip: bool
     normalized: bool
     special: bool
+    matched: bool
 
 
 class Manifest(TypedDict):
     """gigatok: FORMAT. version: of the package. engine: "native" or "regex", what runs unless GIGATOK_ENGINE says otherwise.
 
     tiers: one of "bitstream", "automaton", "regex" for each pre-tokenizer step that cuts. vocabulary_size: entries, added
-    tokens included. max_id: the largest id. word_ranges: inclusive ranges of the code points that `single_word` takes for
+    tokens included. max_id: the largest id. roles: ids of "bos", "eos", "unk", "pad" and
+    others, as far as the definition names them. settings: "model_max_length" and "padding_side" of a tokenizer_config.json. word_ranges: inclusive ranges of the code points that `single_word` takes for
     word characters; empty when no token asks. verification: what was checked at compile time, or None.
     """
 
@@ -44,9 +46,15 @@ class Manifest(TypedDict):
     eot_token: int | None
     special_tokens: dict[str, int]
     added_tokens: list[AddedTokenEntry]
+    roles: dict[str, int]
+    settings: dict[str, Any]
     normalizer: list[dict[str, Any]]
     pre_tokenizer: list[dict[str, Any]]
     ignore_merges: bool
+    atoms: str
+    unk_id: int
+    fuse_unk: bool
+    decoder: dict[str, Any]
     post_processor: dict[str, list[int]]
     truncation: dict[str, Any] | None
     padding: dict[str, Any] | None

@@ -8,18 +8,21 @@ what is left, added tokens in the normalized text, the split steps, BPE on each 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from gigatok_runtime.added_tokens import AddedTokenMatcher
 from gigatok_runtime.bpe import BytePairEncoder
 from gigatok_runtime.byte_level import bytes_to_alphabet
+from gigatok_runtime.character_bpe import CharacterPairEncoder
 from gigatok_runtime.definition_data import DefinitionData
 from gigatok_runtime.encoded import Encoded
 from gigatok_runtime.errors import InvalidUtf8Error, SpecialTokenError
 from gigatok_runtime.manifest import Manifest
 from gigatok_runtime.nfc import Nfc
-from gigatok_runtime.special import Special, resolve_modes
+from gigatok_runtime.sentencepiece import SentencePieceDecoder, SentencePieceNormalizer, respell
+from gigatok_runtime.special import Special, joins_surrogates, resolve_modes
 from gigatok_runtime.splitting import Splitter
 from gigatok_runtime.texts import Buffer, Errors, Ids, Text, as_bytes, as_ids, as_str, check_errors, check_threads
 
@@ -39,14 +42,18 @@ class RegexEngine:
     def __init__(self, manifest: Manifest, data: DefinitionData) -> None:
         self.manifest = manifest
         self.data = data
-        self.join_surrogates = manifest["source_format"] == "tiktoken"
-        self.normalizers = [_normalizer(step["kind"], data) for step in manifest["normalizer"]]
+        self.join_surrogates = joins_surrogates(manifest["source_format"])
+        self.normalizers = [_normalizer(step, data) for step in manifest["normalizer"]]
         self.steps, self.byte_steps = _piece_steps(manifest, data)
-        self.bpe = BytePairEncoder(data.tokens, data.merges, data.ranks, data.byte_ids, manifest["ignore_merges"])
+        self.bpe = _encoder(manifest, data)
         self.raw_matcher = self._matcher(normalized=False)
         self.normalized_matcher = self._matcher(normalized=True)
         self.bytes_of = {i: token for i, token in enumerate(data.tokens) if token is not None}
         self.bytes_of |= {t["id"]: b for t, b in zip(manifest["added_tokens"], data.added_bytes, strict=True)}
+        self.sentencepiece: SentencePieceDecoder | None = None
+        if manifest["decoder"]["kind"] == "SentencePiece":
+            self.bytes_of = dict(enumerate(data.shown))
+            self.sentencepiece = SentencePieceDecoder(data.shown, data.kinds, manifest["decoder"]["strip"])
         self.hidden_ids = {t["id"] for t, hide in zip(manifest["added_tokens"], data.added_hidden, strict=True) if hide}
         self.id_of = {token: i for i, token in reversed([*enumerate(data.tokens)]) if token is not None}
         self.id_of |= {t["content"].encode(): t["id"] for t in reversed(manifest["added_tokens"])}
@@ -55,7 +62,7 @@ class RegexEngine:
         added = self.manifest["added_tokens"]
         wanted = {i: t["content"] for i, t in enumerate(added) if t["normalized"] == normalized}
         if normalized:
-            wanted = {i: self.normalize(content) for i, content in wanted.items()}
+            wanted = {i: self.normalize_content(content) for i, content in wanted.items()}
         exclusive = self.manifest["source_format"] == "tiktoken"
         return AddedTokenMatcher(added, wanted, self.manifest["word_ranges"], exclusive)
 
@@ -64,6 +71,13 @@ class RegexEngine:
         for normalizer in self.normalizers:
             text = normalizer(text)
         return text
+
+    def normalize_content(self, content: str) -> str:
+        """What the content of an added token is looked for as in normalized text."""
+        for step in self.manifest["normalizer"]:
+            if step["kind"] == "SentencePiece":
+                return respell(content, step["options"]["escape_whitespaces"])
+        return self.normalize(content)
 
     def split(self, text: str) -> list[bytes]:
         """The pre-tokens of a normalized text without added tokens. Not all are UTF-8 where a step cuts bytes."""
@@ -193,10 +207,14 @@ class RegexEngine:
         return len(self.encode(text, add_special_tokens=add_special_tokens, special=special, errors=errors))
 
     def decode(self, ids: Ids, skip_special_tokens: bool = False) -> str:
+        if self.sentencepiece is not None:
+            return self.sentencepiece.decode(as_ids(ids).tolist(), self.hidden_ids if skip_special_tokens else ())
         return self.decode_bytes(ids, skip_special_tokens).decode("utf-8", "replace")
 
     def decode_bytes(self, ids: Ids, skip_special_tokens: bool = False) -> bytes:
         hidden = self.hidden_ids if skip_special_tokens else frozenset()
+        if self.sentencepiece is not None:
+            return self.sentencepiece.decode_bytes(as_ids(ids).tolist(), hidden)
         return b"".join(self.bytes_of.get(i, b"") for i in as_ids(ids).tolist() if i not in hidden)
 
     def token_bytes(self, id: int, /) -> bytes | None:
@@ -242,7 +260,24 @@ def _piece_steps(manifest: Manifest, data: DefinitionData) -> tuple[list[PieceSt
     return steps, byte_steps
 
 
-def _normalizer(kind: str, data: DefinitionData) -> Callable[[str], str]:
+def _encoder(manifest: Manifest, data: DefinitionData) -> BytePairEncoder | CharacterPairEncoder:
+    if manifest["atoms"] == "bytes":
+        return BytePairEncoder(data.tokens, data.merges, data.ranks, data.byte_ids, manifest["ignore_merges"])
+    return CharacterPairEncoder(
+        data.tokens,
+        data.merges,
+        data.ranks,
+        data.byte_ids,
+        manifest["unk_id"],
+        manifest["fuse_unk"],
+        data.hidden,
+    )
+
+
+def _normalizer(step: dict[str, Any], data: DefinitionData) -> Callable[[str], str]:
+    kind = step["kind"]
+    if kind == "SentencePiece":
+        return SentencePieceNormalizer(step["options"], data.charsmap)
     if kind != "NFC":
         raise ValueError(f"normalizer {kind!r} is unknown to this gigatok_runtime")
     return Nfc(data.nfc)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gigatok_compile.definition.sentencepiece_model import read_sentencepiece_model
 from gigatok_compile.definition.source import Source, read_source
 from gigatok_compile.definition.tiktoken_ranks import Grammar, read_rank_file
 from gigatok_compile.definition.tokenizer_json import read_tokenizer_json
@@ -39,6 +40,10 @@ def read_definition(
 
 
 def _read(source: Source, grammar: Grammar | None, name: str) -> TokenizerDefinition:
+    if _looks_like_protobuf(source.data):
+        if grammar is not None:
+            raise DefinitionError("a SentencePiece model has no pattern", hint="leave --grammar out")
+        return read_sentencepiece_model(source.data, name=name, sha256=source.sha256)
     start = source.data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
     if not start:
         raise DefinitionError("the file is empty", hint=_FORMATS_HINT)
@@ -53,10 +58,9 @@ def _read(source: Source, grammar: Grammar | None, name: str) -> TokenizerDefini
                 hint="name it with --grammar, for example --grammar cl100k; a wrong one gives wrong ids",
             )
         return read_rank_file(source.data, grammar, name=name, sha256=source.sha256)
-    if source.data.startswith(b"\n") and not _is_text(source.data):  # a protobuf whose first field is a message
-        raise DefinitionError("this looks like a SentencePiece .model, which is not compiled", hint=_FORMATS_HINT)
     raise DefinitionError("this is neither a JSON object nor a tiktoken rank file", hint=_FORMATS_HINT)
 
 
-def _is_text(data: bytes) -> bool:
-    return not any(byte < 9 for byte in data[:4096])
+def _looks_like_protobuf(data: bytes) -> bool:
+    """A SentencePiece model begins with field 1, a message: its tag is a line feed. Text has no bytes below a tab."""
+    return data.startswith(b"\n") and any(byte < 9 for byte in data[:4096])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gigatok_compile.emit.environment import make_environment
 from gigatok_compile.manifest import manifest_text
 from gigatok_runtime.manifest import Manifest
-from gigatok_runtime.special import default_mode
+from gigatok_runtime.special import default_mode, joins_surrogates
 
 
 def render_package_files(manifest: Manifest) -> dict[str, str]:
@@ -18,7 +18,7 @@ def render_package_files(manifest: Manifest) -> dict[str, str]:
         "engine": repr(manifest["engine"]),
         "special": repr(bytes(int(token["special"]) for token in manifest["added_tokens"])),
         "default_error": default_mode(manifest["source_format"]) == "error",
-        "join_surrogates": manifest["source_format"] == "tiktoken",
+        "join_surrogates": joins_surrogates(manifest["source_format"]),
     }
     environment = make_environment()
     templates = {"__init__.py": "module_init.py.j2", "__main__.py": "module_main.py.j2"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -20,6 +21,10 @@ class NormalizerStep:
     kind: str
     where: str  # field path, for errors
     options: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        shown = {k: f"{len(v)} bytes" if isinstance(v, bytes) else v for k, v in self.options.items()}
+        return f"{self.kind} {shown or ''}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +87,38 @@ class AddedToken:
     rstrip: bool = False
     normalized: bool = False
     special: bool = True
+    matched: bool = True  # False: it has an id and a name, and no text ever becomes it (control tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenSymbol:
+    """A symbol of BPE over characters that merges like any other and is never given out.
+
+    id: its number in merges, from len(tokens) upwards for characters that are no entry. text: what it is made of.
+    ids: what stands for it after merging.
+    """
+
+    id: int
+    text: bytes
+    ids: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class BpeModel:
-    """A byte-level BPE vocabulary.
+    """A BPE vocabulary, over bytes or over characters.
 
     tokens: the bytes of every id (None for gaps and for added tokens that are not model entries); index = id.
     merges: (m, 3) int32 rows (left id, right id, merged id), best first; no pair occurs twice.
-    ranks: (m,) int32, the merge rank of each row (0 is best). Rows of a rank file may share a rank, since there
-        every pair whose joined bytes are an entry merges at that entry's rank.
-    byte_ids: (256,) int32, the id of each single byte, -1 where the vocabulary has none.
+    ranks: (m,) int32, the merge rank of each row (0 is best). Rows may share a rank: in a rank file
+        every pair whose joined bytes are an entry merges at that entry's rank, and in SentencePiece even different entries
+        may have one score. Among equals the leftmost pair merges first.
+    byte_ids: (256,) int32, the id of each single byte, -1 where the vocabulary has none. Over characters: of the byte
+        entries <0xNN> that stand for a character that is no entry; all are there or none.
     ignore_merges: a whole pre-token that is an entry gets its id without merging (always so for rank files).
+    atoms: what merging begins with.
+    unk_id: over characters, for one that is no entry where there are no byte entries; -1: it is dropped.
+    fuse_unk: neighbouring unknown characters become one unk_id.
+    hidden: symbols that are never given out, over characters only; no known model has any.
     """
 
     tokens: tuple[bytes | None, ...]
@@ -101,6 +126,24 @@ class BpeModel:
     ranks: npt.NDArray[np.int32]
     byte_ids: npt.NDArray[np.int32]
     ignore_merges: bool
+    atoms: Literal["bytes", "characters"] = "bytes"
+    unk_id: int = -1
+    fuse_unk: bool = False
+    hidden: tuple[HiddenSymbol, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePieceDecoding:
+    """How a `.model` decodes (gigatok_runtime.sentencepiece.SentencePieceDecoder).
+
+    shown: the bytes that each id shows as, with marks as spaces: b"" for control ids, the surface of the unknown id, one byte for
+        a byte piece. kinds: (n,) uint8, BYTE, MARKED (begins with a mark) or PLAIN.
+    strip: of which pieces at the beginning of a text the mark is dropped.
+    """
+
+    shown: tuple[bytes, ...]
+    kinds: npt.NDArray[np.uint8]
+    strip: Literal["none", "first", "every"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +169,7 @@ class TokenizerDefinition:
     """Everything a definition says. Ids equal the reference engine's (`reference`)."""
 
     name: str
-    source_format: Literal["tokenizer.json", "tiktoken"]
+    source_format: Literal["tokenizer.json", "tiktoken", "tekken.json", "sentencepiece"]
     reference: str  # e.g. "tokenizers 0.23.3"
     sha256: str
     normalizer: tuple[NormalizerStep, ...]
@@ -134,10 +177,13 @@ class TokenizerDefinition:
     model: BpeModel
     added_tokens: tuple[AddedToken, ...]
     post_processor: PostProcessor
-    decoder: str  # "ByteLevel" is the only one so far
+    decoder: str  # "ByteLevel", or "SentencePiece" with `sentencepiece`
     truncation: dict[str, Any] | None
     padding: dict[str, Any] | None
     warnings: tuple[str, ...] = ()
+    sentencepiece: SentencePieceDecoding | None = None
+    roles: Mapping[str, int] = field(default_factory=dict)  # "bos", "eos", "unk", "pad", ... -> id
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of tokenizer_config.json: "model_max_length", "padding_side"
 
     def __str__(self) -> str:
         lines = [
@@ -147,7 +193,7 @@ class TokenizerDefinition:
             + (", whole pre-tokens first" if self.model.ignore_merges else ""),
             f"  added tokens {len(self.added_tokens)}",
         ]
-        lines += [f"  normalizer {step.kind} {step.options or ''}".rstrip() for step in self.normalizer]
+        lines += [f"  normalizer {step}" for step in self.normalizer]
         lines += [f"  pre-tokenizer {step}" for step in self.pre_tokenizer]
         lines.append(f"  post-processor prefix={self.post_processor.prefix} suffix={self.post_processor.suffix}")
         return "\n".join(lines)

@@ -78,6 +78,8 @@ def plan_added_tokens(
     warnings: list[str] = []
     numbers: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})  # by what is looked for
     for number, token in enumerate(tokens):
+        if not token.matched:
+            continue
         text = normalize(token.content) if token.normalized else token.content
         first = numbers[token.normalized].setdefault(text.encode(), number)
         if not text:
