@@ -17,13 +17,14 @@ from gigatok_compile.definition import sentencepiece_proto as proto
 from gigatok_compile.definition.tiktoken_ranks import split_rows
 from gigatok_compile.ir.definition import BpeModel, HiddenSymbol
 from gigatok_runtime.character_bpe import CharacterPairEncoder
+from gigatok_runtime.sentencepiece import MARK
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
     """All pieces by id. texts: respelled, None for one that no text becomes whatever its kind.
 
-    scores: (n,) float32. kinds: (n,) numbers of sentencepiece_proto. byte_ids: (256,) int32 or -1 throughout.
+    escape: spaces are marks in truth, which byte pieces show. scores: (n,) float32. kinds: (n,) numbers of sentencepiece_proto. byte_ids: (256,) int32 or -1 throughout.
     """
 
     texts: Sequence[str | None]
@@ -31,6 +32,7 @@ class Pieces:
     kinds: npt.NDArray[np.uint8]
     byte_ids: npt.NDArray[np.int32]
     unk_id: int
+    escape: bool
 
 
 def build_bpe(pieces: Pieces) -> BpeModel:
@@ -40,11 +42,14 @@ def build_bpe(pieces: Pieces) -> BpeModel:
     frozen = {text for text, kind in zip(pieces.texts, pieces.kinds, strict=True) if kind == proto.USER_DEFINED}
     unused = {text for text, i in symbols.items() if pieces.kinds[i] == proto.UNUSED}
     longer = [text for text in symbols if len(text) > 1]
-    characters = sorted({char for text in longer for char in text} - symbols.keys() - frozen)
+    in_pieces = {char for text in longer for char in text}
+    if pieces.escape:  # a mark that is no piece: its bytes are not those of the space that it is spelled as
+        in_pieces.add(" ")
+    characters = sorted(in_pieces - symbols.keys() - frozen)
     symbols |= {char: len(pieces.texts) + k for k, char in enumerate(characters)}
 
     # The best score first; np.unique sorts upwards and numbers equal scores alike.
-    _, ranks_of = np.unique(-pieces.scores, return_inverse=True)
+    _, ranks_of = np.unique(~_sortable(pieces.scores), return_inverse=True)
     ids_of = np.array([symbols[text] for text in longer], np.int64)
     order = np.argsort(ranks_of[ids_of], kind="stable") if longer else []
     rows = split_rows(symbols, [longer[k] for k in order])
@@ -65,10 +70,16 @@ def build_bpe(pieces: Pieces) -> BpeModel:
         fuse_unk=True,
     )
     hidden = [(symbols[text], text) for text in sorted(unused) + characters]
-    return model if not hidden else _with_hidden(model, hidden)
+    return model if not hidden else _with_hidden(model, hidden, pieces.escape)
 
 
-def _with_hidden(model: BpeModel, hidden: Sequence[tuple[int, str]]) -> BpeModel:
+def _sortable(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
+    """Numbers that order as the reference orders scores: by value, and -0.0 below 0.0 (measured)."""
+    bits = scores.view(np.uint32)
+    return np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
+
+
+def _with_hidden(model: BpeModel, hidden: Sequence[tuple[int, str]], escape: bool) -> BpeModel:
     """The model with what its hidden symbols become."""
     encoder = CharacterPairEncoder(
         model.tokens,
@@ -81,7 +92,7 @@ def _with_hidden(model: BpeModel, hidden: Sequence[tuple[int, str]]) -> BpeModel
     known: dict[int, tuple[int, ...]] = {}
     for number, text in sorted(hidden, key=lambda item: len(item[1])):
         if len(text) == 1:
-            known[number] = tuple(encoder.of_unknown(text))
+            known[number] = tuple(encoder.of_unknown(MARK if escape and text == " " else text))
             continue
         # Its last merge is the only one that makes it, so without that the two halves are left. More than two, or unknown
         # characters, are left of a symbol that is never made.

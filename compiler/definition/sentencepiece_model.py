@@ -69,6 +69,7 @@ def read_sentencepiece_model(data: bytes, *, name: str, sha256: str) -> Tokenize
             kinds=np.array([piece.kind for piece in pieces], np.uint8),
             byte_ids=byte_ids,
             unk_id=unk_id,
+            escape=escape,
         )
     )
     return TokenizerDefinition(
