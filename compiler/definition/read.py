@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from gigatok_compile.definition.json_text import parse_json
 from gigatok_compile.definition.sentencepiece_model import read_sentencepiece_model
 from gigatok_compile.definition.source import Source, read_source
+from gigatok_compile.definition.tekken_json import looks_like_tekken, read_tekken_json
 from gigatok_compile.definition.tiktoken_ranks import Grammar, read_rank_file
-from gigatok_compile.definition.tokenizer_json import read_tokenizer_json
+from gigatok_compile.definition.tokenizer_json import read_parsed_json
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import TokenizerDefinition
 from gigatok_compile.names import name_from_stem
@@ -50,7 +52,9 @@ def _read(source: Source, grammar: Grammar | None, name: str) -> TokenizerDefini
     if start.startswith((b"{", b"[")):
         if grammar is not None:
             raise DefinitionError("a tokenizer.json holds its own pattern", hint="leave --grammar out")
-        return read_tokenizer_json(source.data, name=name, sha256=source.sha256)
+        value = parse_json(source.data)
+        read = read_tekken_json if looks_like_tekken(value) else read_parsed_json
+        return read(value, name=name, sha256=source.sha256)
     if source.suffix == ".tiktoken" or _RANK_LINE.fullmatch(start.splitlines()[0]):
         if grammar is None:
             raise DefinitionError(

@@ -144,7 +144,7 @@ def _read_lines(data: bytes) -> tuple[dict[bytes, int], int, tuple[str, ...]]:
             # Whisper's file ends so: an empty token, which can never match. Its id stays a gap.
             warnings.append(f"line {number}: the empty token of rank {rank} can never match and is left out")
             continue
-        token = _decode_base64(encoded)
+        token = decode_base64(encoded)
         if token is None:
             raise _line_error(number, f"{_shown(encoded)} is not base64")
         if token in ranks:
@@ -162,7 +162,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _decode_base64(encoded: bytes) -> bytes | None:
+def decode_base64(encoded: bytes) -> bytes | None:
     """The bytes, or None unless `encoded` is just what an encoder writes for them. Empty is None too."""
     try:
         token = binascii.a2b_base64(encoded)
