@@ -37,6 +37,7 @@ from gigatok_compile.ir.split import SplitPlan, StepTier
 from gigatok_compile.manifest import build_manifest
 from gigatok_compile.names import check_name
 from gigatok_compile.normalizer.data import load_nfc_data
+from gigatok_compile.normalizer.sentencepiece import build_sentencepiece_tables
 from gigatok_compile.normalizer.steps import content_function
 from gigatok_compile.normalizer.tables import build_nfc_tables
 from gigatok_compile.pattern.parse import parse_pattern
@@ -179,6 +180,9 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
     tables = kernel_tables(split.kernel) | definition_tables(definition) | added.tables | vocabulary_tables | lookup
     if any(step.kind == "NFC" for step in definition.normalizer):
         tables |= build_nfc_tables(load_nfc_data())
+    for step in definition.normalizer:
+        if step.kind == "SentencePiece":
+            tables |= build_sentencepiece_tables(step)
     return Compilation(definition, split, added, facts, tables)
 
 

@@ -52,7 +52,7 @@ class Charsmap:
         for end in range(at, len(data)):
             child = place ^ data[end]
             unit = units[child]
-            if unit & LABEL != data[end]:
+            if not data[end] or unit & LABEL != data[end]:  # the label 0 is that of values
                 break
             place = self.children(child)
             if unit & ENDS:

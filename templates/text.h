@@ -73,6 +73,16 @@ static int gt_plain_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *
 /* Raw text between added tokens of the first pass. */
 static int gt_raw_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *end, const uint8_t *limit, const gt_call *call,
                           gt_fault *fault) {
+#if GT_SENTENCEPIECE
+  const int normalized = GT_SP_PREFIX || GT_SP_SUFFIX || gt_sentencepiece_first(begin, (size_t)(end - begin)) >= 0;
+  if (normalized) {
+    const size_t length = gt_sentencepiece(begin, (size_t)(end - begin), sink->normalized);
+    if (length == SIZE_MAX) return GT_NO_MEMORY;
+    begin = sink->normalized->memory;
+    end = limit = begin + length;
+    if (begin == end) return GT_OK;
+  }
+#endif
 #if GT_NFC
   const int normalized = gt_nfc_first(begin, (size_t)(end - begin)) >= 0;
   if (GT_UNLIKELY(normalized)) {
@@ -85,7 +95,7 @@ static int gt_raw_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *en
 #endif
   if (!GT_ADDED1_COUNT) return gt_plain_stretch(sink, begin, end, limit, call, fault);
   const int status = gt_cut_added(sink, 1, begin, end, limit, call, fault, gt_plain_stretch);
-#if GT_NFC
+#if GT_NFC || GT_SENTENCEPIECE
   if (status == GT_SPECIAL_IN_TEXT && normalized) fault->byte = -1;
 #endif
   return status;

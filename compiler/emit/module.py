@@ -16,6 +16,7 @@ from gigatok_compile.emit.walk_tables import walk_tables
 from gigatok_compile.ir.definition import ByteLevelStep, TokenizerDefinition
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.ir.split import SplitKernel
+from gigatok_compile.normalizer.sentencepiece import sentencepiece_constants
 
 SPLITTING_HEADERS = (
     "gigatok.h",
@@ -49,6 +50,7 @@ HEADERS = (
     "utf8.h",
     "added.h",
     "normalize.h",
+    "sentencepiece.h",
     "encode.inc.h",
     "span.inc.h",
     "text.h",
@@ -90,7 +92,8 @@ def definition_tables(definition: TokenizerDefinition) -> TableSet:
                 any(isinstance(step, ByteLevelStep) and step.add_prefix_space for step in definition.pre_tokenizer)
             ),
             "ignore_merges": int(definition.model.ignore_merges),
-        },
+        }
+        | sentencepiece_constants(next((s for s in definition.normalizer if s.kind == "SentencePiece"), None)),
     )
 
 
