@@ -200,35 +200,57 @@ static inline const uint8_t *gt_sp_find(const uint8_t *p, const uint8_t *end) {
 #endif
 }
 
+/* The same, the next `near` bytes one by one: what is in question comes in crowds (Thai vowels, East Asian punctuation), where
+ * a step of the vector code for each would be slow. */
+GT_UNUSED static const uint8_t *gt_sp_find_from(const uint8_t *p, const uint8_t *end, ptrdiff_t near) {
+  const uint8_t *const stop = end - p < near ? end : p + near, *const at = gt_sp_find_portable(p, stop);
+  return at < stop ? at : gt_sp_find(stop, end);
+}
+
+/* Is this unit, at p, just the text that stands there, with no space or mark to care about? So are most user-defined pieces. */
+GT_UNUSED static inline int gt_sp_is_copied(const gt_sp_unit *unit, const uint8_t *p) {
+  if (unit->text != p) return 0;
+  for (size_t i = 0; i < unit->length; i++)
+    if (p[i] == ' ' || p[i] == 0xE2) return 0;
+  return 1;
+}
+
 /* From p, where a unit begins: the end of the text that is copied as it is. There begins *unit, or, with unit->taken 0, the second of
  * two spaces, or it is the end of the text. */
 static const uint8_t *gt_sp_stop(const uint8_t *p, const uint8_t *end, gt_sp_unit *unit) {
-  const uint8_t *at = p;
   unit->taken = 0;
-  while ((at = gt_sp_find(at, end)) < end) {
 #if GT_SP_MARK_ONLY
+  for (const uint8_t *at = p; (at = gt_sp_find(at, end)) < end; at++)
     if (gt_sp_is_mark(at, end)) {
       *unit = (gt_sp_unit){at, 3, 3};
       return at;
     }
-    at++;
 #else
+  ptrdiff_t near = 8;
+  const uint8_t *from = p; /* no unit that is not settled begins before it */
+  for (const uint8_t *at = p; (at = gt_sp_find_from(at, end, near)) < end;) {
     unsigned length;
     const unsigned flags = gt_sp_flags_at(at, end, &length);
-    if (flags & GT_SP_SECOND && at > p) {
+    if (flags & GT_SP_SECOND && at > from) {
       const uint8_t *before = at - 1;
-      while (before > p && (*before & 0xC0) == 0x80) before--;
+      while (before > from && (*before & 0xC0) == 0x80) before--;
       *unit = gt_sp_unit_at(before, end);
       if (unit->taken) return before;
     }
     if (flags) {
       *unit = gt_sp_unit_at(at, end);
+      if (GT_SP_OWN && unit->taken && gt_sp_is_copied(unit, at)) {
+        from = at += unit->taken;
+        unit->taken = 0;
+        continue;
+      }
       if (unit->taken) return at;
     }
     if (GT_SP_REMOVE_EXTRA && *at == ' ' && end - at >= 2 && at[1] == ' ') return at + 1;
     at += length;
-#endif
+    near = flags ? 64 : 8;
   }
+#endif
   return end;
 }
 
