@@ -37,7 +37,7 @@ from gigatok_compile.ir.split import SplitPlan, StepTier
 from gigatok_compile.manifest import build_manifest
 from gigatok_compile.names import check_name
 from gigatok_compile.normalizer.data import load_nfc_data
-from gigatok_compile.normalizer.sentencepiece import build_sentencepiece_tables
+from gigatok_compile.normalizer.sentencepiece import build_sentencepiece_tables, own_pieces
 from gigatok_compile.normalizer.steps import content_function
 from gigatok_compile.normalizer.tables import build_nfc_tables
 from gigatok_compile.pattern.parse import parse_pattern
@@ -45,6 +45,7 @@ from gigatok_compile.split_plan import plan_split
 from gigatok_compile.verify.report import VerifyReport
 from gigatok_compile.verify.verify import BUDGET_SECONDS, verify_module
 from gigatok_compile.vocabulary.added_tokens import AddedTokenPlan, plan_added_tokens
+from gigatok_compile.vocabulary.double_array import build_trie
 from gigatok_compile.vocabulary.tables import VocabularyFacts, build_vocabulary_tables
 from gigatok_compile.vocabulary.token_lookup import plan_token_lookup
 
@@ -182,7 +183,8 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
         tables |= build_nfc_tables(load_nfc_data())
     for step in definition.normalizer:
         if step.kind == "SentencePiece":
-            tables |= build_sentencepiece_tables(step)
+            own = build_trie(dict.fromkeys(own_pieces(step), 0))
+            tables |= build_sentencepiece_tables(step, own.units, own.root)
     return Compilation(definition, split, added, facts, tables)
 
 

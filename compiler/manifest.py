@@ -71,7 +71,9 @@ def build_manifest(
         "tiers": [dict(tier) for tier in tiers],
         "vocabulary_size": len(ids),
         "max_id": max(ids, default=-1),
-        "eot_token": definition.roles.get("eos", next((special[name] for name in END_OF_TEXT if name in special), None)),
+        "eot_token": definition.roles.get(
+            "eos", next((special[name] for name in END_OF_TEXT if name in special), None)
+        ),
         "special_tokens": special,
         "added_tokens": added,
         "roles": dict(definition.roles),

@@ -164,8 +164,7 @@ class SentencePieceDecoder:
     def decode(self, ids: Iterable[int], hidden: Collection[int] = ()) -> str:
         """The text. In a run of byte pieces each byte that is no part of a character is one U+FFFD."""
         return "".join(
-            part.decode("utf-8", EACH_BAD_BYTE if in_bytes else "replace")
-            for part, in_bytes in self.parts(ids, hidden)
+            part.decode("utf-8", EACH_BAD_BYTE if in_bytes else "replace") for part, in_bytes in self.parts(ids, hidden)
         )
 
 

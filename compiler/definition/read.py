@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
+from gigatok_compile.definition.folder import add_folder_files, choose_file
 from gigatok_compile.definition.json_text import parse_json
 from gigatok_compile.definition.sentencepiece_model import read_sentencepiece_model
-from gigatok_compile.definition.source import Source, read_source
+from gigatok_compile.definition.source import EMBEDDED, Source, is_folder, read_source
 from gigatok_compile.definition.tekken_json import looks_like_tekken, read_tekken_json
 from gigatok_compile.definition.tiktoken_ranks import Grammar, read_rank_file
 from gigatok_compile.definition.tokenizer_json import read_parsed_json
@@ -15,7 +20,10 @@ from gigatok_compile.ir.definition import TokenizerDefinition
 from gigatok_compile.names import name_from_stem
 
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]*={0,2}[ \t]+[0-9]+[ \t]*")
-_FORMATS_HINT = "what is read: tokenizer.json, and tiktoken rank files with --grammar"
+_FORMATS_HINT = (
+    "what is read: tokenizer.json, tekken.json, a SentencePiece .model, a folder with one of these,"
+    " and tiktoken rank files with --grammar"
+)
 
 
 def read_definition(
@@ -24,20 +32,40 @@ def read_definition(
     """Read a tokenizer definition.
 
     Args:
-        path_or_word: a tokenizer.json or tiktoken rank file, plain or `.xz`; or `gpt2`, whose definition is embedded.
-            The format is told by the content, not by the suffix.
+        path_or_word: a tokenizer.json, tekken.json, SentencePiece `.model` or tiktoken rank file, plain or `.xz`; a folder
+            that holds one of the first three; or `gpt2`, whose definition is embedded. The format is told by the content,
+            not by the suffix.
         grammar: the pattern and special tokens of a rank file, which does not hold them.
-        name: the module's name; None makes one from the file's stem.
+        name: the module's name; None makes one from the stem of the file, or from the folder's name.
 
     Raises:
         DefinitionError: the file, the field's path or the line, what is wrong there, and what to do.
     """
+    folder = Path(path_or_word)
+    if path_or_word not in EMBEDDED and is_folder(folder):
+        return _read_folder(folder, grammar, name)
     source = read_source(path_or_word)
-    chosen = name or name_from_stem(source.stem)
+    with _labelled(source.label):
+        return _read(source, grammar, name or name_from_stem(source.stem))
+
+
+def _read_folder(folder: Path, grammar: Grammar | None, name: str | None) -> TokenizerDefinition:
+    file, warnings = choose_file(folder)
+    source = read_source(str(file))
+    with _labelled(source.label):
+        definition = _read(source, grammar, name or name_from_stem(folder.resolve().name))
+    with _labelled(str(folder)):
+        definition = add_folder_files(definition, folder)
+    return replace(definition, warnings=warnings + definition.warnings)
+
+
+@contextmanager
+def _labelled(label: str) -> Iterator[None]:
+    """Errors from here name the file as the user wrote it."""
     try:
-        return _read(source, grammar, chosen)
+        yield
     except DefinitionError as error:
-        where = f"{source.label}: {error.where}" if error.where else source.label
+        where = f"{label}: {error.where}" if error.where else label
         raise DefinitionError(error.message, where=where, hint=error.hint) from None
 
 

@@ -51,7 +51,7 @@ def build_bpe(pieces: Pieces) -> BpeModel:
     # The best score first; np.unique sorts upwards and numbers equal scores alike.
     _, ranks_of = np.unique(~_sortable(pieces.scores), return_inverse=True)
     ids_of = np.array([symbols[text] for text in longer], np.int64)
-    order = np.argsort(ranks_of[ids_of], kind="stable") if longer else []
+    order: list[int] = np.argsort(ranks_of[ids_of], kind="stable").tolist() if longer else []
     rows = split_rows(symbols, [longer[k] for k in order])
     # Only ranks that occur, so that they are dense.
     _, ranks = np.unique(ranks_of[rows[:, 2]], return_inverse=True)

@@ -130,7 +130,9 @@ def _check_pieces(pieces: Sequence[_Piece], byte_fallback: bool) -> tuple[int, n
                 _fail(where, f"the byte piece {piece.text!r} is not written as <0x41> is")
             byte_ids[byte] = index
         if piece.kind in (proto.NORMAL, proto.UNUSED) and math.isnan(piece.score):
-            _fail(f"{where}.score", f"the score of {piece.text!r} is not a number", "the order of merges would be random")
+            _fail(
+                f"{where}.score", f"the score of {piece.text!r} is not a number", "the order of merges would be random"
+            )
     if unk_id < 0:
         _fail("pieces", "there is no unknown piece, without which the reference does not load the model")
     if byte_fallback and (byte_ids < 0).any():

@@ -31,7 +31,17 @@ MAX_SPECIAL_TOKENS: Final = 2**16
 
 _OLD_SPECIAL_TOKENS: Final = (
     *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]"),
-    *("[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]"),
+    *(
+        "[/TOOL_RESULTS]",
+        "[TOOL_CALLS]",
+        "[IMG]",
+        "<pad>",
+        "[IMG_BREAK]",
+        "[IMG_END]",
+        "[PREFIX]",
+        "[MIDDLE]",
+        "[SUFFIX]",
+    ),
     *("[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"),
 )
 """What mistral-common takes for a file without `special_tokens` (versions up to v7)."""
@@ -140,7 +150,7 @@ def _special_tokens(fields: Fields, count: int, version: int) -> tuple[AddedToke
     # A filler is numbered by how many there are before it, so ranks with gaps would meet it.
     if names and max(names) >= len(names):
         raise DefinitionError(f"the ranks of special tokens have gaps below {max(names)}", where="special_tokens")
-    contents = [names[i] if i in names else f"<SPECIAL_{i}>" for i in range(count)]
+    contents = [names.get(i, f"<SPECIAL_{i}>") for i in range(count)]
     ((content, times),) = Counter(contents).most_common(1) or [("", 0)]
     if times > 1:
         raise DefinitionError(f"the special token {content!r} occurs twice", where="special_tokens")

@@ -183,7 +183,9 @@ class TokenizerDefinition:
     warnings: tuple[str, ...] = ()
     sentencepiece: SentencePieceDecoding | None = None
     roles: Mapping[str, int] = field(default_factory=dict)  # "bos", "eos", "unk", "pad", ... -> id
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of tokenizer_config.json: "model_max_length", "padding_side"
+    settings: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # of tokenizer_config.json: "model_max_length", "padding_side"
 
     def __str__(self) -> str:
         lines = [

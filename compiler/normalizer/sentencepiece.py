@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 
 import numpy as np
@@ -11,7 +10,6 @@ from gigatok_compile.ir.definition import NormalizerStep
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.normalizer.charsmap import CharsmapFacts, analyse_charsmap
 from gigatok_compile.normalizer.tables import add_to_bucket
-from gigatok_compile.vocabulary.double_array import build_trie
 from gigatok_runtime.charsmap import Charsmap
 from gigatok_runtime.sentencepiece import MARK
 
@@ -37,23 +35,38 @@ def sentencepiece_constants(step: NormalizerStep | None) -> dict[str, int]:
     }
 
 
-def build_sentencepiece_tables(step: NormalizerStep) -> TableSet:
-    """Tables and constants of templates/sentencepiece.h, without the switches; the header says how each is read."""
+def own_pieces(step: NormalizerStep) -> list[bytes]:
+    """The user-defined pieces that the normalizer has to look for."""
+    return [piece.encode() for piece in step.options["user_defined"]] if sentencepiece_constants(step)["sp_own"] else []
+
+
+def build_sentencepiece_tables(step: NormalizerStep, own_units: npt.NDArray[np.uint32], own_root: int) -> TableSet:
+    """Tables and constants of templates/sentencepiece.h, without the switches; the header says how each is read.
+
+    Args:
+        own_units, own_root: the trie of `own_pieces(step)` (gigatok_compile.vocabulary.double_array), whatever their values.
+    """
     constants = sentencepiece_constants(step)
     facts = analyse_charsmap(step.options["charsmap"])
-    own = [piece.encode() for piece in step.options["user_defined"]] if constants["sp_own"] else []
-    trie = build_trie(dict.fromkeys(own, 0))
-    flags = character_flags(facts, {piece.decode()[0] for piece in own}, bool(constants["sp_escape"]))
+    firsts = {piece.decode()[0] for piece in own_pieces(step)}
+    flags = character_flags(facts, firsts, bool(constants["sp_escape"]))
     blocks, rows = _two_stages(flags)
-    words = [chr(c).encode() for c in np.flatnonzero(flags).tolist()] + ([b"  "] if constants["sp_remove_extra"] else [])
+    words = [chr(c).encode() for c in np.flatnonzero(flags).tolist()] + (
+        [b"  "] if constants["sp_remove_extra"] else []
+    )
     leads = np.zeros(256, np.uint8)
     leads[[word[0] for word in words]] = 1
-    (units,) = trie.tables.tables
     return TableSet(
         (
             Table("sp_units", facts.units, "trie of the rules: Darts double array, as the model has it"),
-            Table("sp_replacements", np.frombuffer(facts.replacements, np.uint8), "what rules put in place, NUL after each"),
-            dataclasses.replace(units, name="sp_own_units", comment="trie of the user-defined pieces (double_array.py)"),
+            Table(
+                "sp_replacements",
+                np.frombuffer(facts.replacements, np.uint8),
+                "what rules put in place, NUL after each",
+            ),
+            dataclasses.replace(
+                units, name="sp_own_units", comment="trie of the user-defined pieces (double_array.py)"
+            ),
             Table("sp_blocks", blocks, "row of sp_flags of every 64 code points"),
             Table("sp_flags", rows, "1 has a rule, 2 goes on a rule, 4 begins a user-defined piece, 8 the mark"),
             Table("sp_leads", leads, "1 for the first byte of a character with flags, and for a space where two count"),
@@ -61,7 +74,7 @@ def build_sentencepiece_tables(step: NormalizerStep) -> TableSet:
         ),
         {
             "sp_rules_root": Charsmap(step.options["charsmap"]).children(0) if len(facts.units) else 0,
-            "sp_own_root": trie.root,
+            "sp_own_root": own_root,
         },
     )
 
@@ -69,7 +82,12 @@ def build_sentencepiece_tables(step: NormalizerStep) -> TableSet:
 def character_flags(facts: CharsmapFacts, own_firsts: Iterable[str], escape: bool) -> npt.NDArray[np.uint8]:
     """(0x110000,) uint8: the flags of each code point."""
     flags = np.zeros(0x110000, np.uint8)
-    for chars, flag in ((facts.alone, ALONE), (facts.seconds, SECOND), (own_firsts, OWN), (MARK if escape else "", IS_MARK)):
+    for chars, flag in (
+        (facts.alone, ALONE),
+        (facts.seconds, SECOND),
+        (own_firsts, OWN),
+        (MARK if escape else "", IS_MARK),
+    ):
         flags[[ord(char) for char in chars]] |= flag
     return flags
 
