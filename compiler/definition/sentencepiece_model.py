@@ -59,7 +59,7 @@ def read_sentencepiece_model(data: bytes, *, name: str, sha256: str) -> Tokenize
     trainer, normalizer = model.trainer_spec, model.normalizer_spec
     pieces = _read_pieces(model)
     unk_id, byte_ids = _check_pieces(pieces, trainer.byte_fallback)
-    step = _read_normalizer(normalizer, trainer, pieces)
+    step = _normalizer_step(model, pieces)
     _refuse(model)
     escape = bool(normalizer.escape_whitespaces)
     bpe = build_bpe(
@@ -164,8 +164,17 @@ def _refuse(model: Any) -> None:
         _fail("trainer_spec.unk_surface", f"{model.trainer_spec.unk_surface!r} is not UTF-8")
 
 
-def _read_normalizer(spec: Any, trainer: Any, pieces: Sequence[_Piece]) -> NormalizerStep:
-    where = "normalizer_spec"
+def read_normalizer(model: Any) -> NormalizerStep:
+    """The normalizer of a ModelProto of any model type.
+
+    Raises:
+        DefinitionError: a piece that is not text, or rules that are not usable.
+    """
+    return _normalizer_step(model, _read_pieces(model))
+
+
+def _normalizer_step(model: Any, pieces: Sequence[_Piece]) -> NormalizerStep:
+    spec, trainer, where = model.normalizer_spec, model.trainer_spec, "normalizer_spec"
     try:
         facts = analyse_charsmap(spec.precompiled_charsmap)
     except ValueError as error:

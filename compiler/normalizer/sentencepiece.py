@@ -64,9 +64,7 @@ def build_sentencepiece_tables(step: NormalizerStep, own_units: npt.NDArray[np.u
                 np.frombuffer(facts.replacements, np.uint8),
                 "what rules put in place, NUL after each",
             ),
-            dataclasses.replace(
-                units, name="sp_own_units", comment="trie of the user-defined pieces (double_array.py)"
-            ),
+            Table("sp_own_units", own_units, "trie of the user-defined pieces (vocabulary/double_array.py)"),
             Table("sp_blocks", blocks, "row of sp_flags of every 64 code points"),
             Table("sp_flags", rows, "1 has a rule, 2 goes on a rule, 4 begins a user-defined piece, 8 the mark"),
             Table("sp_leads", leads, "1 for the first byte of a character with flags, and for a space where two count"),
