@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.materials import shared_folder  # noqa: E402
+from benchmarks.materials import shared_folder
 
 GRAMMARS = {
     "cl100k_base": "cl100k",
@@ -152,9 +152,7 @@ def verify(name: str, packed: Path, size: int | None, folder: Path) -> dict[str,
         "engine": manifest["engine"],
         "tiers": sorted({tier["tier"] for tier in manifest["tiers"]}),
         "normalizer": [step["kind"] for step in manifest["normalizer"]],
-        "pre_tokenizer": [
-            (step.get("component") or step["kind"]).split("(")[0] for step in manifest["pre_tokenizer"]
-        ],
+        "pre_tokenizer": [(step.get("component") or step["kind"]).split("(")[0] for step in manifest["pre_tokenizer"]],
         "decoder": manifest.get("decoder_engine"),
     }
     reference = reference_of(name, path)
@@ -221,7 +219,9 @@ def main() -> None:
         return
     shared = shared_folder()
     if shared is None:
-        raise SystemExit("the definitions are in the shared folder ($GIGATOK_SHARED, or `shared` beside the repository)")
+        raise SystemExit(
+            "the definitions are in the shared folder ($GIGATOK_SHARED, or `shared` beside the repository)"
+        )
     for name, path in definitions(shared):
         if arguments.models and name not in arguments.models:
             continue
@@ -230,7 +230,10 @@ def main() -> None:
             command += ["--bytes", str(arguments.bytes)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            print(f"{name}: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else done.returncode}", flush=True)
+            print(
+                f"{name}: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else done.returncode}",
+                flush=True,
+            )
             continue
         row = json.loads(done.stdout.splitlines()[-1])
         print(table([row]).splitlines()[-1], flush=True)

@@ -41,7 +41,7 @@ def build_parser() -> argparse.ArgumentParser:
         "definition",
         metavar="DEFINITION",
         nargs="?",
-        help="a tokenizer.json or a tiktoken rank file (plain or .xz), or the word gpt2",
+        help="a tokenizer.json, tekken.json, SentencePiece .model or tiktoken rank file (plain or .xz), a folder, or the word gpt2",
     )
     parser.add_argument(
         "-o", "--out", metavar="DIR", type=Path, default=Path(), help="where the package goes (default: here)"

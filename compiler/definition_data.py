@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gigatok_compile.definition.alphabet import alphabet_to_bytes
 from gigatok_compile.ir.definition import AddedToken, SplitStep, TokenizerDefinition
-from gigatok_compile.normalizer import normalize_function, normalizer_arrays
+from gigatok_compile.normalizer import content_function, normalizer_arrays
 from gigatok_compile.pattern.codeset import CodeSet
 from gigatok_compile.pattern.parse import parse_pattern
 from gigatok_compile.verify.expand import format_set, to_regex_package
@@ -35,6 +35,13 @@ def write_definition_data(definition: TokenizerDefinition) -> bytes:
     }
     if model.affixes is not None:
         arrays["affixes"] = np.ascontiguousarray(model.affixes, np.uint8)
+    if model.hidden:
+        arrays["hidden_ids"] = np.array([symbol.id for symbol in model.hidden], np.int32)
+        arrays |= pack_strings("hidden_text", [symbol.text for symbol in model.hidden])
+        arrays |= pack_strings("hidden_become", [np.array(symbol.ids, np.int32).tobytes() for symbol in model.hidden])
+    if definition.sentencepiece is not None:
+        arrays |= pack_strings("shown", list(definition.sentencepiece.shown))
+        arrays["shown_kinds"] = definition.sentencepiece.kinds
     arrays |= normalizer_arrays(definition.normalizer)
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
@@ -53,6 +60,15 @@ def added_token_bytes(token: AddedToken, definition: TokenizerDefinition) -> byt
     return text.encode() if mapped is None else mapped
 
 
+def looked_up_tokens(definition: TokenizerDefinition) -> list[bytes | None]:
+    """What each id is called by its bytes: those of the text it stands for or, if no text becomes it, its name in the file."""
+    tokens = list(definition.model.tokens)
+    for number, content in enumerate(definition.contents):
+        if tokens[number] is None and content:
+            tokens[number] = content.encode("utf-8", "surrogatepass")
+    return tokens
+
+
 def hidden_added_tokens(definition: TokenizerDefinition) -> list[bool]:
     """Which added tokens decode(skip_special_tokens=True) leaves out.
 
@@ -68,7 +84,7 @@ def decoded_name(token: AddedToken, definition: TokenizerDefinition) -> str:
     definition has them."""
     if not token.normalized:
         return token.content
-    normalized = normalize_function(definition.normalizer)(token.content)
+    normalized = content_function(definition.normalizer)(token.content)
     return normalized.replace(" ", definition.mark) if definition.marks_in_normalizer else normalized
 
 

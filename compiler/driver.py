@@ -31,6 +31,7 @@ from gigatok_compile.definition_data import (
     added_token_bytes,
     decoded_name,
     hidden_added_tokens,
+    looked_up_tokens,
     write_definition_data,
 )
 from gigatok_compile.emit.cdef import cffi_declarations
@@ -46,13 +47,16 @@ from gigatok_compile.ir.split import SplitPlan, StepTier
 from gigatok_compile.manifest import build_manifest
 from gigatok_compile.names import check_name
 from gigatok_compile.normalizer.passes import plan_passes
-from gigatok_compile.normalizer.steps import normalize_function
+from gigatok_compile.normalizer.sentencepiece import build_sentencepiece_tables, own_pieces
+from gigatok_compile.normalizer.steps import content_function
 from gigatok_compile.pattern.parse import parse_pattern
 from gigatok_compile.split_plan import plan_split
 from gigatok_compile.verify.report import VerifyReport
 from gigatok_compile.verify.verify import BUDGET_SECONDS, verify_module
 from gigatok_compile.vocabulary.added_tokens import AddedTokenPlan, plan_added_tokens
+from gigatok_compile.vocabulary.double_array import build_trie
 from gigatok_compile.vocabulary.implied_cuts import imply_cuts
+from gigatok_compile.vocabulary.merge_order import unmergeable
 from gigatok_compile.vocabulary.run_tokens import find_run_tokens
 from gigatok_compile.vocabulary.self_encoding import derive_entries
 from gigatok_compile.vocabulary.tables import VocabularyFacts, build_vocabulary_tables
@@ -177,10 +181,12 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
     definition = imply_cuts(definition, derivations)
     report("split", "compiling the pre-tokenizer")
     split = plan_split(definition)
+    if reason := unmergeable(definition.model, derivations):
+        split = replace(split, kernel=None, reason=reason)
     report("added tokens", f"{len(definition.added_tokens)}")
     added = plan_added_tokens(
         definition.added_tokens,
-        normalize_function(definition.normalizer),
+        content_function(definition.normalizer),
         exclusive=definition.source_format == "tiktoken",
         runs=find_run_tokens(definition, derivations),
     )
@@ -192,12 +198,16 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
     report("tables", "laying out the vocabulary")
     vocabulary_tables, facts = build_vocabulary_tables(definition.model, derivations)
     lookup = plan_token_lookup(
-        definition.model.tokens,
+        looked_up_tokens(definition),
         definition.added_tokens,
         [added_token_bytes(token, definition) for token in definition.added_tokens],
     )
     tables = kernel_tables(split.kernel) | definition_tables(definition) | added.tables | vocabulary_tables
     tables |= lookup | decoder.tables | normalizer.tables
+    for step in definition.normalizer:
+        if step.kind == "SentencePiece":
+            own = build_trie(dict.fromkeys(own_pieces(step), 0))
+            tables |= build_sentencepiece_tables(step, own.units, own.root)
     return Compilation(definition, split, added, facts, tables, decoder, normalizer.lines)
 
 

@@ -13,6 +13,7 @@ from gigatok_compile.decoder.entries import decoder_entries
 from gigatok_compile.ir.definition import (
     ByteLevelStep,
     MetaspaceStep,
+    NormalizerStep,
     PostProcessor,
     PreTokenizerStep,
     Template,
@@ -43,7 +44,10 @@ def build_manifest(
         verification: a report (`VerifyReport.as_dict()`), None when verification was skipped.
     """
     ids = {i for i, token in enumerate(definition.model.tokens) if token is not None}
+    ids |= {i for i, content in enumerate(definition.contents) if content is not None}
     ids |= {token.id for token in definition.added_tokens}
+    if definition.sentencepiece is not None:
+        ids |= set(range(len(definition.sentencepiece.shown)))
     special = {token.content: token.id for token in definition.added_tokens if token.special}
     added: list[AddedTokenEntry] = [
         {
@@ -54,6 +58,7 @@ def build_manifest(
             "rstrip": token.rstrip,
             "normalized": token.normalized,
             "special": token.special,
+            "matched": token.matched,
         }
         for token in definition.added_tokens
     ]
@@ -73,9 +78,13 @@ def build_manifest(
         "tiers": [dict(tier) for tier in tiers],
         "vocabulary_size": len(ids),
         "max_id": max(ids, default=-1),
-        "eot_token": next((special[name] for name in END_OF_TEXT if name in special), None),
+        "eot_token": definition.roles.get(
+            "eos", next((special[name] for name in END_OF_TEXT if name in special), None)
+        ),
         "special_tokens": special,
         "added_tokens": added,
+        "roles": dict(definition.roles),
+        "settings": dict(definition.settings),
         "normalizer": normalizer_entries(definition.normalizer),
         "pre_tokenizer": [_step_entry(step) for step in definition.pre_tokenizer],
         "ignore_merges": definition.model.ignore_merges,
@@ -117,6 +126,11 @@ def module_version(definition: TokenizerDefinition) -> str:
 def manifest_text(manifest: Manifest) -> str:
     """The file's text. Stable: no dates, keys in the order of `Manifest`."""
     return json.dumps(manifest, indent=1, ensure_ascii=True) + "\n"
+
+
+def _plain_options(step: NormalizerStep) -> dict[str, Any]:
+    """Options that JSON can hold; data in bytes is in definition.npz."""
+    return {key: value for key, value in step.options.items() if not isinstance(value, bytes)}
 
 
 def _step_entry(step: PreTokenizerStep) -> dict[str, Any]:

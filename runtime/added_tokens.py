@@ -51,7 +51,9 @@ class AddedTokenMatcher:
         exclusive: bool,
     ) -> None:
         self.tokens = tokens
-        self.contents = {number: content for number, content in contents.items() if content}
+        self.contents = {
+            number: content for number, content in contents.items() if content and tokens[number]["matched"]
+        }
         self.word_starts = [low for low, _ in word_ranges]
         self.word_ends = [high for _, high in word_ranges]
         self.exclusive = exclusive

@@ -120,10 +120,10 @@ class BytePairEncoder:
         # A doubly linked list over positions; a position that was merged into its left neighbour has id -1.
         before, after = list(range(-1, n - 1)), list(range(1, n + 1))
         find = self.merges.get
-        heap = [(*found, at) for at in range(n - 1) if (found := find((ids[at], ids[at + 1])))]
+        heap = [(found[0], at, found[1]) for at in range(n - 1) if (found := find((ids[at], ids[at + 1])))]
         heapify(heap)
         while heap:
-            rank, merged, left = heappop(heap)
+            rank, left, merged = heappop(heap)
             right = after[left]
             # What stood there may have changed; another pair may even make the same id, but at its own rank.
             if ids[left] < 0 or right == n or find((ids[left], ids[right])) != (rank, merged):
@@ -133,9 +133,9 @@ class BytePairEncoder:
             if after[left] < n:
                 before[after[left]] = left
                 if found := find((merged, ids[after[left]])):
-                    heappush(heap, (*found, left))
+                    heappush(heap, (found[0], left, found[1]))
             if before[left] >= 0 and (found := find((ids[before[left]], merged))):
-                heappush(heap, (*found, before[left]))
+                heappush(heap, (found[0], before[left], found[1]))
         return [i for i in ids if i >= 0]
 
 

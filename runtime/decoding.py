@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 from gigatok_runtime.byte_level import BYTE_TO_CHAR
 from gigatok_runtime.definition_data import DefinitionData
 from gigatok_runtime.manifest import DecoderEntry, Manifest
+from gigatok_runtime.sentencepiece import SentencePieceDecoder
 from gigatok_runtime.texts import Ids, as_ids
 
 Handling = Literal["replace", "surrogateescape"]  # of bytes that are no UTF-8
@@ -48,8 +49,14 @@ class Decoder:
         entries = manifest["decoder"]
         added = manifest["added_tokens"]
         self.hidden = {t["id"] for t, hide in zip(added, data.added_hidden, strict=True) if hide}
+        self.sentencepiece: SentencePieceDecoder | None = None
+        if entries and entries[0]["kind"] == "SentencePiece":
+            self.sentencepiece = SentencePieceDecoder(data.shown, data.kinds, entries[0]["options"]["strip"])
+            entries = []
         self.as_bytes = entries is not None and [entry["kind"] for entry in entries] == ["Bytes"]
-        self.bytes_of = {i: token for i, token in enumerate(data.tokens) if token is not None}
+        names = {i: name.encode("utf-8", "surrogatepass") for i, name in enumerate(data.contents) if name}
+        self.entries = names | {i: token for i, token in enumerate(data.tokens) if token is not None}
+        self.bytes_of = dict(self.entries)
         self.bytes_of |= {t["id"]: value for t, value in zip(added, data.added_bytes, strict=True)}
         self.name_of = {i: content for i, content in enumerate(data.contents) if content is not None}
         self.name_of |= {t["id"]: name for t, name in zip(added, data.added_names, strict=True)}
@@ -58,12 +65,16 @@ class Decoder:
 
     def decode(self, ids: Ids, skip_special_tokens: bool = False) -> str:
         """Text of ids. Those the vocabulary does not hold are skipped; ill-formed UTF-8 becomes U+FFFD."""
+        if self.sentencepiece is not None:
+            return self.sentencepiece.decode(self._kept(ids, skip_special_tokens))
         if self.as_bytes:
             return self._joined_bytes(ids, skip_special_tokens).decode("utf-8", "replace")
         return self._text(ids, skip_special_tokens, "replace")
 
     def decode_bytes(self, ids: Ids, skip_special_tokens: bool = False) -> bytes:
         """UTF-8 of that text, but for bytes that are no UTF-8, which come out as they are."""
+        if self.sentencepiece is not None:
+            return self.sentencepiece.decode_bytes(self._kept(ids, skip_special_tokens))
         if self.as_bytes:
             return self._joined_bytes(ids, skip_special_tokens)
         return self._text(ids, skip_special_tokens, "surrogateescape").encode("utf-8", "surrogateescape")

@@ -22,6 +22,8 @@ class DefinitionData(NamedTuple):
     merges (m, 3), ranks (m,), byte_ids (256,): int32, as in gigatok_runtime.bpe. affixes: (n,) uint8 or None.
     patterns: for each split step in order, its pattern for the `regex` package with properties written out as ranges.
     normalizer: arrays for gigatok_runtime.normalizers, those that the definition's normalizers need.
+    hidden: (id, text, ids) of symbols of BPE over characters that are never given out.
+    shown, kinds: as gigatok_runtime.sentencepiece decodes each id; empty for other models.
     """
 
     tokens: list[bytes | None]
@@ -35,6 +37,9 @@ class DefinitionData(NamedTuple):
     affixes: npt.NDArray[np.uint8] | None
     patterns: list[str]
     normalizer: dict[str, npt.NDArray[Any]]
+    hidden: list[tuple[int, bytes, list[int]]]
+    shown: list[bytes]
+    kinds: list[int]
 
 
 def read_definition_data(directory: Path) -> DefinitionData:
@@ -58,6 +63,9 @@ def read_definition_data(directory: Path) -> DefinitionData:
                 affixes=arrays["affixes"] if "affixes" in arrays.files else None,
                 patterns=[(item or b"").decode() for item in _unpack(arrays, "pattern")],
                 normalizer={name: arrays[name] for name in arrays.files if _NORMALIZER.match(name)},
+                hidden=_unpack_hidden(arrays) if "hidden_ids" in arrays else [],
+                shown=[item or b"" for item in _unpack(arrays, "shown")] if "shown_kinds" in arrays else [],
+                kinds=arrays["shown_kinds"].tolist() if "shown_kinds" in arrays else [],
             )
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise ImportError(f"{path} cannot be read ({error}); compile the module again") from error
@@ -69,6 +77,14 @@ def pack_strings(prefix: str, items: list[bytes | None]) -> dict[str, npt.NDArra
         f"{prefix}_bytes": np.frombuffer(b"".join(item or b"" for item in items), np.uint8),
         f"{prefix}_lengths": np.array([-1 if item is None else len(item) for item in items], np.int32),
     }
+
+
+def _unpack_hidden(arrays: Any) -> list[tuple[int, bytes, list[int]]]:
+    texts, become = _unpack(arrays, "hidden_text"), _unpack(arrays, "hidden_become")
+    return [
+        (number, text or b"", np.frombuffer(ids or b"", np.int32).tolist())
+        for number, text, ids in zip(arrays["hidden_ids"].tolist(), texts, become, strict=True)
+    ]
 
 
 def _unpack(arrays: Any, prefix: str) -> list[bytes | None]:

@@ -20,6 +20,7 @@ class AddedTokenEntry(TypedDict):
     rstrip: bool
     normalized: bool
     special: bool
+    matched: bool
 
 
 class DecoderEntry(TypedDict):
@@ -46,8 +47,10 @@ class Manifest(TypedDict):
     """gigatok: FORMAT. version: of the package. engine: "native" or "regex", what runs unless GIGATOK_ENGINE says otherwise.
 
     tiers: one of "bitstream", "automaton", "regex" for each pre-tokenizer step that cuts. vocabulary_size: entries, added
-    tokens included. max_id: the largest id. word_ranges: inclusive ranges of the code points that `single_word` takes for
-    word characters; empty when no token asks. model: atoms ("bytes" or "characters"), unk_id (-1: none), fuse_unk. verification: what was checked at compile time, or None.
+    tokens included. max_id: the largest id. roles: ids of "bos", "eos", "unk", "pad" and others, as far as the definition
+    names them. settings: "model_max_length" and "padding_side" of a tokenizer_config.json. word_ranges: inclusive ranges of the
+    code points that `single_word` takes for word characters; empty when no token asks. model: atoms ("bytes" or
+    "characters"), unk_id (-1: none), fuse_unk. verification: what was checked at compile time, or None.
     """
 
     gigatok: int
@@ -64,6 +67,8 @@ class Manifest(TypedDict):
     eot_token: int | None
     special_tokens: dict[str, int]
     added_tokens: list[AddedTokenEntry]
+    roles: dict[str, int]
+    settings: dict[str, Any]
     normalizer: list[dict[str, Any]]
     pre_tokenizer: list[dict[str, Any]]
     ignore_merges: bool

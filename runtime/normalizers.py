@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gigatok_runtime.byte_level import bytes_to_alphabet
 from gigatok_runtime.graphemes import GraphemeClusters
 from gigatok_runtime.normalization_form import NormalizationForm, map_from_arrays
+from gigatok_runtime.sentencepiece import SentencePieceNormalizer
 from gigatok_runtime.splitting import Splitter
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -111,6 +112,11 @@ def _replace(options: Mapping[str, Any], arrays: Arrays, prefix: str) -> Normali
     return replace
 
 
+def _sentencepiece(options: Mapping[str, Any], arrays: Arrays, prefix: str) -> Normalizer:
+    """SentencePiece's own normalizer, respelled."""
+    return SentencePieceNormalizer(options, arrays[f"{prefix}_charsmap"].tobytes())
+
+
 def _byte_level(options: Mapping[str, Any], arrays: Arrays, prefix: str) -> Normalizer:
     return lambda text: bytes_to_alphabet(text.encode())
 
@@ -160,4 +166,5 @@ _MAKERS: dict[str, Callable[[Mapping[str, Any], Arrays, str], Normalizer]] = {
     "Replace": _replace,
     "ByteLevel": _byte_level,
     "Precompiled": _Precompiled,
+    "SentencePiece": _sentencepiece,
 }

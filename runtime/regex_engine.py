@@ -15,13 +15,15 @@ import numpy.typing as npt
 from gigatok_runtime.added_tokens import AddedTokenMatcher
 from gigatok_runtime.bpe import BytePairEncoder
 from gigatok_runtime.byte_level import bytes_to_alphabet
+from gigatok_runtime.character_bpe import CharacterPairEncoder
 from gigatok_runtime.decoding import Decoder
 from gigatok_runtime.definition_data import DefinitionData
 from gigatok_runtime.encoded import Encoded, EncodedWithTypeIds
 from gigatok_runtime.errors import InvalidUtf8Error, SpecialTokenError, no_pairs, wrong_type
 from gigatok_runtime.manifest import Manifest
 from gigatok_runtime.normalizers import make_normalizers
-from gigatok_runtime.special import Special, resolve_modes
+from gigatok_runtime.sentencepiece import respell
+from gigatok_runtime.special import Special, joins_surrogates, resolve_modes
 from gigatok_runtime.splitting import Splitter
 from gigatok_runtime.texts import Buffer, Errors, Ids, Text, as_bytes, as_str, check_errors, check_threads
 
@@ -41,33 +43,22 @@ class RegexEngine:
     def __init__(self, manifest: Manifest, data: DefinitionData) -> None:
         self.manifest = manifest
         self.data = data
-        self.join_surrogates = manifest["source_format"] == "tiktoken"
+        self.join_surrogates = joins_surrogates(manifest["source_format"])
         self.normalizers = make_normalizers(manifest["normalizer"], data.normalizer)
         self.steps, self.byte_steps = _piece_steps(manifest, data)
-        model = manifest["model"]
-        self.bpe = BytePairEncoder(
-            data.tokens,
-            data.merges,
-            data.ranks,
-            data.byte_ids,
-            manifest["ignore_merges"],
-            characters=model["atoms"] == "characters",
-            unk_id=model["unk_id"],
-            fuse_unk=model["fuse_unk"],
-            affixes=data.affixes,
-        )
+        self.bpe = _encoder(manifest, data)
         self.raw_matcher = self._matcher(normalized=False)
         self.normalized_matcher = self._matcher(normalized=True)
         self.decoder = Decoder(manifest, data)
         self.bytes_of = self.decoder.bytes_of
-        self.id_of = {token: i for i, token in reversed([*enumerate(data.tokens)]) if token is not None}
+        self.id_of = {token: i for i, token in sorted(self.decoder.entries.items(), reverse=True)}
         self.id_of |= {t["content"].encode(): t["id"] for t in reversed(manifest["added_tokens"])}
 
     def _matcher(self, normalized: bool) -> AddedTokenMatcher:
         added = self.manifest["added_tokens"]
         wanted = {i: t["content"] for i, t in enumerate(added) if t["normalized"] == normalized}
         if normalized:
-            wanted = {i: self.normalize(content) for i, content in wanted.items()}
+            wanted = {i: self.normalize_content(content) for i, content in wanted.items()}
         exclusive = self.manifest["source_format"] == "tiktoken"
         return AddedTokenMatcher(added, wanted, self.manifest["word_ranges"], exclusive)
 
@@ -76,6 +67,13 @@ class RegexEngine:
         for normalizer in self.normalizers:
             text = normalizer(text)
         return text
+
+    def normalize_content(self, content: str) -> str:
+        """What the content of an added token is looked for as in normalized text."""
+        for step in self.manifest["normalizer"]:
+            if step["kind"] == "SentencePiece":
+                return respell(content, step["options"]["escape_whitespaces"])
+        return self.normalize(content)
 
     def split(self, text: str, at_start: bool = True) -> list[bytes]:
         """The pre-tokens of a normalized text without added tokens. Not all are UTF-8 where a step cuts bytes.
@@ -318,3 +316,22 @@ def _piece_steps(manifest: Manifest, data: DefinitionData) -> tuple[list[PieceSt
             case kind:
                 raise ValueError(f"pre-tokenizer step {kind!r} is unknown to this gigatok_runtime")
     return steps, byte_steps
+
+
+def _encoder(manifest: Manifest, data: DefinitionData) -> BytePairEncoder | CharacterPairEncoder:
+    model = manifest["model"]
+    if data.hidden:
+        return CharacterPairEncoder(
+            data.tokens, data.merges, data.ranks, data.byte_ids, model["unk_id"], model["fuse_unk"], data.hidden
+        )
+    return BytePairEncoder(
+        data.tokens,
+        data.merges,
+        data.ranks,
+        data.byte_ids,
+        manifest["ignore_merges"],
+        characters=model["atoms"] == "characters",
+        unk_id=model["unk_id"],
+        fuse_unk=model["fuse_unk"],
+        affixes=data.affixes,
+    )

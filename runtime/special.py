@@ -18,6 +18,11 @@ def default_mode(source_format: str) -> Mode:
     return "error" if source_format == "tiktoken" else "match"
 
 
+def joins_surrogates(source_format: str) -> bool:
+    """Does the reference make one character of a pair of surrogates in a str, and U+FFFD of a lone one? Others refuse both."""
+    return source_format in ("tiktoken", "tekken.json")
+
+
 def resolve_modes(special: Special, manifest: Manifest) -> bytes:
     """Mode bytes for `special`; added tokens that are not special match unless they are named.
 

@@ -107,10 +107,21 @@ static int gt_plain_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *
 /* Raw text between added tokens of the first pass. */
 static int gt_raw_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *end, const uint8_t *limit, const gt_call *call,
                           gt_fault *fault) {
-#if GT_PASS_COUNT
+#if GT_SENTENCEPIECE
+  const int normalized = GT_SP_PREFIX || GT_SP_SUFFIX || gt_sentencepiece_first(begin, (size_t)(end - begin)) >= 0;
+  if (normalized) {
+    const size_t length = gt_sentencepiece(begin, (size_t)(end - begin), sink->normalized);
+    if (length == SIZE_MAX) return GT_NO_MEMORY;
+    begin = sink->normalized->memory;
+    end = limit = begin + length;
+  }
+#elif GT_PASS_COUNT
   const int where = gt_normalize(sink->normalized, &sink->thread->spare, &begin, &end);
   if (GT_UNLIKELY(where == GT_TEXT_NO_MEMORY)) return GT_NO_MEMORY;
   if (where == GT_TEXT_IN_SCRATCH) limit = end;
+  const int normalized = where != GT_TEXT_SAME;
+#endif
+#if GT_SENTENCEPIECE || GT_PASS_COUNT
   if (begin == end) {
     sink->begun = 1;
     return GT_OK;
@@ -118,8 +129,8 @@ static int gt_raw_stretch(gt_sink *sink, const uint8_t *begin, const uint8_t *en
 #endif
   const int status = GT_ADDED1_COUNT ? gt_cut_added(sink, 1, begin, end, limit, call, fault, gt_plain_stretch)
                                      : gt_plain_stretch(sink, begin, end, limit, call, fault);
-#if GT_PASS_COUNT
-  if (status == GT_SPECIAL_IN_TEXT && where != GT_TEXT_SAME) fault->byte = -1;
+#if GT_SENTENCEPIECE || GT_PASS_COUNT
+  if (status == GT_SPECIAL_IN_TEXT && normalized) fault->byte = -1;
 #endif
   return status;
 }

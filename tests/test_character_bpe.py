@@ -25,7 +25,25 @@ from tokenizers import Tokenizer
 
 harness: dict[str, Any] = runpy.run_path(str(Path(__file__).with_name("vocabulary_harness.py")))
 
-WORDS = "ab ba aba abab bab é aé éa 日本 本日 日本語 語 👍 👍👍 a日 xx x".split()
+WORDS = [
+    "ab",
+    "ba",
+    "aba",
+    "abab",
+    "bab",
+    "é",
+    "aé",
+    "éa",
+    "日本",
+    "本日",
+    "日本語",
+    "語",
+    "👍",
+    "👍👍",
+    "a日",
+    "xx",
+    "x",
+]
 LETTERS = ["a", "b", "x", "é", "日", "本", "語", "👍"]
 UNKNOWN = ["q", "ü", "中", "👎"]
 

@@ -140,6 +140,8 @@ def _run(
         chain.data = dict.fromkeys(_POSITIONS, data)
         chain.lossy = True
         return chain
+    if steps is not None and any(step.kind == "SentencePiece" for step in steps):
+        raise _NotNative("SentencePiece drops the mark of the first piece that shows, and looks at each byte of a run")
     chain = _Chain([name.decode("utf-8", "replace") if isinstance(name, bytes) else name for name in names])
     for step, entry in zip(steps or (), entries or (), strict=True):
         if chain.data is None:

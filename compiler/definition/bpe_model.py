@@ -163,7 +163,9 @@ def _byte_ids(
     byte_ids = np.array([vocab.get(char, -1) for char in BYTE_TO_CHAR], dtype=np.int32)
     if byte_fallback and missing_bytes(byte_ids, "entry"):
         fields.fail(
-            "byte_fallback", "a byte-level vocabulary that lacks bytes, with byte_fallback, is not compiled", "set it to false"
+            "byte_fallback",
+            "a byte-level vocabulary that lacks bytes, with byte_fallback, is not compiled",
+            "set it to false",
         )
     return byte_ids
 
@@ -186,9 +188,7 @@ def _unknown(
     return vocab[name], ()
 
 
-def _refuse_merges_of(
-    fields: Fields, rows: npt.NDArray[np.int32], unk_id: int, fallen_back: Sequence[int]
-) -> None:
+def _refuse_merges_of(fields: Fields, rows: npt.NDArray[np.int32], unk_id: int, fallen_back: Sequence[int]) -> None:
     """Tokens that no characters of the text are behind must merge with nothing: what merging makes could not be foreseen."""
     strange = np.isin(rows, [i for i in (unk_id, *fallen_back) if i >= 0]).any(axis=1)
     if strange.any():

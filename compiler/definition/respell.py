@@ -53,7 +53,9 @@ def respell(normalizer: Sequence[NormalizerStep], pre_tokenizer: Sequence[PreTok
         return Respelling(tuple(normalizer), tuple(pre_tokenizer))
     metaspace = pre_tokenizer[at]
     assert isinstance(metaspace, MetaspaceStep)
-    before = [step for step in pre_tokenizer[:at] if not (isinstance(step, SplitStep) and step.where == metaspace.where)]
+    before = [
+        step for step in pre_tokenizer[:at] if not (isinstance(step, SplitStep) and step.where == metaspace.where)
+    ]
     if before or metaspace.replacement == SPACE:
         return Respelling(tuple(normalizer), tuple(pre_tokenizer))
     cut = [_at_spaces(step) for step in pre_tokenizer[:at] if isinstance(step, SplitStep)]

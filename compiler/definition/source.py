@@ -36,6 +36,13 @@ class Source:
         return hashlib.sha256(self.data).hexdigest()
 
 
+def is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return False
+
+
 def read_source(path_or_word: str) -> Source:
     """Read a definition file, `.xz` or plain, or an embedded one by its word.
 
@@ -53,10 +60,6 @@ def read_source(path_or_word: str) -> Source:
         raise DefinitionError(
             "no such file", where=path_or_word, hint=f"a path, or a word for a definition inside: {words}"
         ) from None
-    except IsADirectoryError:
-        inside = path / "tokenizer.json"
-        hint = f"did you mean {inside}?" if inside.exists() else "name the file itself"
-        raise DefinitionError("this is a folder", where=path_or_word, hint=hint) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise DefinitionError(f"cannot be read: {reason}", where=path_or_word) from None

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol, cast
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,8 @@ from gigatok_compile.ir.definition import (
     SplitStep,
     TokenizerDefinition,
 )
+
+Word = TypeVar("Word", bytes, str)
 
 REFERENCE = "tiktoken 0.14.0"
 REFERENCE_OF_STEPS = "tiktoken 0.14.0 on the pieces of tokenizers 0.23.3"
@@ -143,7 +145,7 @@ def _read_lines(data: bytes) -> tuple[dict[bytes, int], int, tuple[str, ...]]:
             # Whisper's file ends so: an empty token, which can never match. Its id stays a gap.
             warnings.append(f"line {number}: the empty token of rank {rank} can never match and is left out")
             continue
-        token = _decode_base64(encoded)
+        token = decode_base64(encoded)
         if token is None:
             raise _line_error(number, f"{_shown(encoded)} is not base64")
         if token in ranks:
@@ -161,7 +163,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _decode_base64(encoded: bytes) -> bytes | None:
+def decode_base64(encoded: bytes) -> bytes | None:
     """The bytes, or None unless `encoded` is just what an encoder writes for them. Empty is None too."""
     try:
         token = binascii.a2b_base64(encoded)
@@ -176,21 +178,26 @@ def all_splits(ranks: Mapping[bytes, int]) -> tuple[npt.NDArray[np.int32], npt.N
     Example:
         {a: 0, b: 1, ab: 2, aab: 3, aa: 4} gives (0, 1, 2), then (0, 2, 3) and (4, 1, 3), then (0, 0, 4).
     """
-    look_up = ranks.get
-    lengths = {len(token) for token in ranks}
+    rows = split_rows(ranks, sorted(ranks, key=ranks.__getitem__))
+    return rows, rows[:, 2].copy()
+
+
+def split_rows(ids: Mapping[Word, int], order: Iterable[Word]) -> npt.NDArray[np.int32]:
+    """(m, 3) int32 rows (left, right, joined): every cut of each word of `order` into two words of `ids`."""
+    look_up = ids.get
+    lengths = {len(word) for word in ids}
     flat: list[int] = []
-    for token, rank in sorted(ranks.items(), key=lambda item: item[1]):
-        size = len(token)
-        # Few lengths occur, so an absurdly long entry is not cut at every byte.
+    for word in order:
+        size = len(word)
+        # Few lengths occur, so an absurdly long word is not cut everywhere.
         cuts = range(1, size) if size < 1000 else sorted(n for n in lengths if size - n in lengths)
         for cut in cuts:
-            left = look_up(token[:cut])
+            left = look_up(word[:cut])
             if left is not None:
-                right = look_up(token[cut:])
+                right = look_up(word[cut:])
                 if right is not None:
-                    flat += (left, right, rank)
-    rows = np.array(flat, dtype=np.int32).reshape(-1, 3)
-    return rows, rows[:, 2].copy()
+                    flat += (left, right, ids[word])
+    return np.array(flat, dtype=np.int32).reshape(-1, 3)
 
 
 def _special_tokens(grammar: Grammar, tokens: list[bytes | None]) -> tuple[AddedToken, ...]:

@@ -45,7 +45,12 @@ def read_tokenizer_json(data: bytes, *, name: str, sha256: str) -> TokenizerDefi
     Raises:
         DefinitionError: malformed, or something that is not compiled; names the field's path.
     """
-    fields = Fields.of(parse_json(data), "")
+    return read_parsed_json(parse_json(data), name=name, sha256=sha256)
+
+
+def read_parsed_json(value: object, *, name: str, sha256: str) -> TokenizerDefinition:
+    """The same for a file that is parsed already."""
+    fields = Fields.of(value, "")
     _check_top_level(fields)
     # The parts that are cheap to read come first: a definition is refused before its vocabulary is looked at.
     model = fields.child("model")
@@ -112,10 +117,6 @@ def _refuse_first_after_removal(
 
 
 def _check_top_level(fields: Fields) -> None:
-    if isinstance(fields.values.get("vocab"), list) and "config" in fields.values:
-        raise DefinitionError(
-            "this looks like a tekken.json, which is not compiled", hint="what is read: tokenizer.json"
-        )
     for key in fields.values:
         if key not in _TOP_LEVEL:
             raise DefinitionError(

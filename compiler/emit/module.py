@@ -16,6 +16,7 @@ from gigatok_compile.emit.walk_tables import walk_tables
 from gigatok_compile.ir.definition import ByteLevelStep, MetaspaceStep, TokenizerDefinition
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.ir.split import SplitKernel
+from gigatok_compile.normalizer.sentencepiece import sentencepiece_constants
 
 SPLITTING_HEADERS = (
     "gigatok.h",
@@ -54,6 +55,7 @@ HEADERS = (
     "clusters.h",
     "matcher.h",
     "passes.h",
+    "sentencepiece.h",
     "encode.inc.h",
     "span.inc.h",
     "text.h",
@@ -117,7 +119,8 @@ def definition_tables(definition: TokenizerDefinition) -> TableSet:
             "metaspace": int(metaspace is not None),
             "mark_length": len(mark),
             "ignore_merges": int(definition.model.ignore_merges),
-        },
+        }
+        | sentencepiece_constants(next((s for s in definition.normalizer if s.kind == "SentencePiece"), None)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gigatok_compile.emit.environment import make_environment
 from gigatok_compile.manifest import manifest_text
 from gigatok_runtime.manifest import Manifest
-from gigatok_runtime.special import default_mode
+from gigatok_runtime.special import default_mode, joins_surrogates
 
 
 def render_package_files(manifest: Manifest) -> dict[str, str]:
@@ -19,7 +19,7 @@ def render_package_files(manifest: Manifest) -> dict[str, str]:
         "special": repr(bytes(int(token["special"]) for token in manifest["added_tokens"])),
         "default_error": default_mode(manifest["source_format"]) == "error",
         "python_decoder": manifest["decoder_engine"] == "python",
-        "join_surrogates": manifest["source_format"] == "tiktoken",
+        "join_surrogates": joins_surrogates(manifest["source_format"]),
     }
     environment = make_environment()
     templates = {"__init__.py": "module_init.py.j2", "__main__.py": "module_main.py.j2"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -22,6 +22,10 @@ class NormalizerStep:
     kind: str
     where: str  # field path, for errors
     options: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        shown = {k: f"{len(v)} bytes" if isinstance(v, bytes) else v for k, v in self.options.items()}
+        return f"{self.kind} {shown or ''}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,20 @@ class AddedToken:
     rstrip: bool = False
     normalized: bool = False
     special: bool = True
+    matched: bool = True  # False: it has an id and a name, and no text ever becomes it (control tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenSymbol:
+    """A symbol of BPE over characters that merges like any other and is never given out.
+
+    id: its number in merges, from len(tokens) upwards for characters that are no entry. text: what it is made of.
+    ids: what stands for it after merging.
+    """
+
+    id: int
+    text: bytes
+    ids: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +116,9 @@ class BpeModel:
         entries that no text can become); index = id. Where the definition replaces spaces by a mark, the mark is written as a
         space here (see definition/respell.py).
     merges: (m, 3) int32 rows (left id, right id, merged id), best first; no pair occurs twice.
-    ranks: (m,) int32, the merge rank of each row (0 is best). Rows of a rank file may share a rank, since there
-        every pair whose joined bytes are an entry merges at that entry's rank.
+    ranks: (m,) int32, the merge rank of each row (0 is best). Rows may share a rank: in a rank file
+        every pair whose joined bytes are an entry merges at that entry's rank, and in SentencePiece even different entries
+        may have one score. Among equals the leftmost pair merges first.
     byte_ids: (256,) int32, the id of each single byte, -1 where the vocabulary has none. Of characters: the entries `<0xNN>`
         that a character without an entry falls back to; all -1 without byte_fallback.
     ignore_merges: a whole pre-token that is an entry gets its id without merging (always so for rank files).
@@ -109,6 +128,7 @@ class BpeModel:
     affixes: (n,) uint8 where the definition has a continuing_subword_prefix or an end_of_word_suffix, else None. CONTINUES: the
         entry was written with the prefix, so it stands anywhere but at the beginning of a pre-token; ENDS: with the suffix, so
         it stands at the end of one. `tokens` have neither.
+    hidden: symbols that are never given out, over characters only; no known model has any.
     """
 
     tokens: tuple[bytes | None, ...]
@@ -120,6 +140,21 @@ class BpeModel:
     unk_id: int = -1
     fuse_unk: bool = False
     affixes: npt.NDArray[np.uint8] | None = None
+    hidden: tuple[HiddenSymbol, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePieceDecoding:
+    """How a `.model` decodes (gigatok_runtime.sentencepiece.SentencePieceDecoder).
+
+    shown: the bytes that each id shows as, with marks as spaces: b"" for control ids, the surface of the unknown id, one byte for
+        a byte piece. kinds: (n,) uint8, BYTE, MARKED (begins with a mark) or PLAIN.
+    strip: of which pieces at the beginning of a text the mark is dropped.
+    """
+
+    shown: tuple[bytes, ...]
+    kinds: npt.NDArray[np.uint8]
+    strip: Literal["none", "first", "every"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +225,7 @@ class TokenizerDefinition:
     """
 
     name: str
-    source_format: Literal["tokenizer.json", "tiktoken"]
+    source_format: Literal["tokenizer.json", "tiktoken", "tekken.json", "sentencepiece"]
     reference: str  # e.g. "tokenizers 0.23.3"
     sha256: str
     normalizer: tuple[NormalizerStep, ...]
@@ -201,9 +236,16 @@ class TokenizerDefinition:
     decoder: tuple[DecoderStep, ...] | None  # None: there is none, and the reference joins tokens with spaces
     truncation: dict[str, Any] | None
     padding: dict[str, Any] | None
-    mark: str = ""  # what stands for a space in the file, if its steps and entries were respelled (definition/respell.py)
+    mark: str = (
+        ""  # what stands for a space in the file, if its steps and entries were respelled (definition/respell.py)
+    )
     warnings: tuple[str, ...] = ()
     contents: tuple[str | None, ...] = ()
+    sentencepiece: SentencePieceDecoding | None = None
+    roles: Mapping[str, int] = field(default_factory=dict)  # "bos", "eos", "unk", "pad", ... -> id
+    settings: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # of tokenizer_config.json: "model_max_length", "padding_side"
 
     @property
     def marks_in_normalizer(self) -> bool:
@@ -218,7 +260,7 @@ class TokenizerDefinition:
             + (", whole pre-tokens first" if self.model.ignore_merges else ""),
             f"  added tokens {len(self.added_tokens)}",
         ]
-        lines += [f"  normalizer {step.kind} {step.options or ''}".rstrip() for step in self.normalizer]
+        lines += [f"  normalizer {step}" for step in self.normalizer]
         lines += [f"  pre-tokenizer {step}" for step in self.pre_tokenizer]
         lines.append(f"  post-processor one text: {_template_text(self.post_processor.single)}")
         lines.append(f"  post-processor pair: {_template_text(self.post_processor.pair)}")

@@ -83,6 +83,8 @@ def _passes_of(step: NormalizerStep) -> Iterator[NormalizerPass]:
             yield RegexPass(options["regex"], options["content"], f"{step.where}.pattern.Regex")
         case "Replace":
             yield from _literal(options["string"], options["content"], step.where)
+        case "SentencePiece":
+            return  # a function of its own (templates/sentencepiece.h)
         case kind:
             raise ValueError(kind)
 

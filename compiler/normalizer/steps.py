@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from gigatok_compile.unicode.components import component_ranges, lowercase_map
 from gigatok_compile.unicode.graphemes import grapheme_ranges
 from gigatok_compile.verify.expand import to_regex_package
 from gigatok_runtime.normalizers import make_normalizers
+from gigatok_runtime.sentencepiece import respell
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -27,6 +29,17 @@ _SETS = {
 """Kind -> sets of components.txt that it reads."""
 
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD", "BertNormalizer")
+
+
+def content_function(steps: Sequence[NormalizerStep]) -> Callable[[str], str]:
+    """What the content of an added token with normalized=true is looked for as: the normalizer's text of it.
+
+    The user-defined pieces of a SentencePiece model are looked for as they are, with no dummy prefix, though respelled.
+    """
+    for step in steps:
+        if step.kind == "SentencePiece":
+            return partial(respell, escape_whitespaces=bool(step.options["escape_whitespaces"]))
+    return normalize_function(steps)
 
 
 def normalize_function(steps: Sequence[NormalizerStep]) -> Callable[[str], str]:
@@ -52,7 +65,9 @@ def normalizer_entries(steps: Sequence[NormalizerStep]) -> list[dict[str, Any]]:
 
 def _json_options(step: NormalizerStep) -> dict[str, Any]:
     """A charsmap is in the arrays: its size stands for it."""
-    return {key: value.size if isinstance(value, Charsmap) else value for key, value in step.options.items()}
+    sizes = {key: value.size for key, value in step.options.items() if isinstance(value, Charsmap)}
+    sizes |= {key: len(value) for key, value in step.options.items() if isinstance(value, bytes)}
+    return step.options | sizes
 
 
 def normalizer_arrays(steps: Sequence[NormalizerStep]) -> Arrays:
@@ -76,6 +91,8 @@ def _own_arrays(step: NormalizerStep, prefix: str) -> Arrays:
     if "regex" in step.options:
         pattern = to_regex_package(parse_pattern(step.options["regex"], "oniguruma", f"{step.where}.pattern.Regex"))
         return {f"{prefix}_pattern": np.frombuffer(pattern.encode(), np.uint8)}
+    if step.kind == "SentencePiece":
+        return {f"{prefix}_charsmap": np.frombuffer(step.options["charsmap"], np.uint8)}
     charsmap = step.options.get("precompiled_charsmap")
     if isinstance(charsmap, Charsmap):
         packed = b"".join(key + b"\0" + value.encode() + b"\0" for key, value in sorted(charsmap.clusters.items()))

@@ -24,12 +24,23 @@ def check_files(package_dir: Path, definition: TokenizerDefinition) -> int:
     except ImportError as error:
         raise VerifyError(str(error), where=package_dir.name) from error
     templates: dict[str, Any] = dict(manifest["post_processor"])
-    flags = ("id", "content", "single_word", "lstrip", "rstrip", "normalized", "special")
+    flags = ("id", "content", "single_word", "lstrip", "rstrip", "normalized", "special", "matched")
     equal = {
         "tokens": data.tokens == list(model.tokens),
         "merges": np.array_equal(data.merges, model.merges.reshape(-1, 3)),
         "ranks": np.array_equal(data.ranks, model.ranks),
         "byte ids": np.array_equal(data.byte_ids, model.byte_ids),
+        "unknown characters": manifest["model"]
+        == {"atoms": model.atoms, "unk_id": model.unk_id, "fuse_unk": model.fuse_unk},
+        "affixes": np.array_equal(data.affixes, model.affixes)
+        if data.affixes is not None and model.affixes is not None
+        else data.affixes is model.affixes,
+        "hidden symbols": [(number, text, tuple(ids)) for number, text, ids in data.hidden]
+        == [(symbol.id, symbol.text, symbol.ids) for symbol in model.hidden],
+        "decoding": definition.sentencepiece is None
+        or (
+            data.shown == list(definition.sentencepiece.shown) and data.kinds == definition.sentencepiece.kinds.tolist()
+        ),
         "digest": manifest["definition_sha256"] == definition.sha256,
         "added tokens": [tuple(token.values()) for token in manifest["added_tokens"]]
         == [tuple(getattr(token, flag) for flag in flags) for token in definition.added_tokens],

@@ -88,6 +88,8 @@ def plan_added_tokens(
     warnings: list[str] = []
     numbers: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})  # by what is looked for
     for number, token in enumerate(tokens):
+        if not token.matched:
+            continue
         text = normalize(token.content) if token.normalized else token.content
         first = numbers[token.normalized].setdefault(text.encode(), number)
         if not text:
@@ -112,7 +114,11 @@ def plan_added_tokens(
         needed |= {run.numbers[-1]: bytes([run.byte]) * (len(run.numbers) + 1) for run in runs}
         passes.append(_plan_pass(needed))
     flags = [
-        SINGLE_WORD * t.single_word | LSTRIP * t.lstrip | RSTRIP * t.rstrip | SPECIAL * t.special | RUN * (number in idle)
+        SINGLE_WORD * t.single_word
+        | LSTRIP * t.lstrip
+        | RSTRIP * t.rstrip
+        | SPECIAL * t.special
+        | RUN * (number in idle)
         for number, t in enumerate(tokens)
     ]
     words = property_ranges("\\w", "fancy") if any(t.single_word for t in tokens) else ()

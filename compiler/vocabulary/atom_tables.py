@@ -59,7 +59,9 @@ def build_atom_tables(model: BpeModel, atoms: Atoms, order: MergeOrder, pairs: P
     if model.atoms == "characters":
         fallback = tokens(model.byte_ids)
         ascii_too = of_byte.reshape(variants, 256)[:, :128]
-        if variants == 1 and not text_may_be_unknown(model, atoms):  # else what is fallen back to has an order of its own
+        if variants == 1 and not text_may_be_unknown(
+            model, atoms
+        ):  # else what is fallen back to has an order of its own
             ascii_too = np.where(ascii_too != 0, ascii_too, fallback[:128])
         of_byte = np.concatenate([ascii_too, np.zeros((variants, 128), np.uint64)], axis=1).reshape(-1)
         tables.append(Table("merge_bytes", fallback, "each byte of a character without an entry, as a token"))

@@ -67,7 +67,9 @@ class CutPattern:
         return f"{spaces}(?:{across}+{unit}?|{unit})|{SPACE}+"
 
     def __str__(self) -> str:
-        return f"{len(self.kinds)} kinds of characters, {len(self.before_space.ranges)} of them join a space that follows"
+        return (
+            f"{len(self.kinds)} kinds of characters, {len(self.before_space.ranges)} of them join a space that follows"
+        )
 
 
 def cut_step(tokens: Iterable[str], unknown: CodeSet | None, joins_spaces: bool) -> SplitStep:
@@ -106,7 +108,8 @@ def find_kinds(tokens: Iterable[str], unknown: CodeSet | None, joins_spaces: boo
         kinds.setdefault(groups.find(char), []).append(char)
     sets = [CodeSet.of((ord(char), ord(char)) for char in kind) for kind in kinds.values()]
     weights = [
-        sum(size[char] for char in kind) + _WEIGHT_OF_ASCII * tag_weight([(ord(c), ord(c)) for c in kind if c.isascii()])
+        sum(size[char] for char in kind)
+        + _WEIGHT_OF_ASCII * tag_weight([(ord(c), ord(c)) for c in kind if c.isascii()])
         for kind in kinds.values()
     ]
     if unknown is not None and unknown.ranges:
