@@ -45,7 +45,7 @@ size_t handle(const uint8_t *p, size_t n, uint8_t **out) {
   gt_scratch s = {NULL, 0};
   size_t m = gt_sentencepiece(p, n, &s);
   gt_sentencepiece_first(p, n);
-  *out = s.memory;
+  *out = s.memory ? s.memory : malloc(1); /* nothing is reserved for an empty text */
   return m;
 }
 """
@@ -96,7 +96,7 @@ class Kernel:
 
 @pytest.mark.parametrize("block", range(4))
 def test_made_up_rules(block: int) -> None:
-    for seed in range(1000 + block * 8, 1008 + block * 8):
+    for seed in range(1000 + block * 5, 1005 + block * 5):
         rng = random.Random(seed)
         data, alphabet = models.random_model(rng)
         kernel = Kernel(data)
