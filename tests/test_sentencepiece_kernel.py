@@ -6,6 +6,7 @@ import ctypes
 import random
 import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -204,3 +205,52 @@ A = 256 ^ ord("a")
 def test_charsmaps_that_are_refused(charsmap: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         analyse_charsmap(charsmap)
+
+
+# ------------------------------------------------------------------ in a module
+
+
+@pytest.mark.parametrize("name", ["sp_bpe_test", "mistral_v3", "made"])
+def test_in_a_module(name: str, shared: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GPT-2 behind the normalizer of a `.model`: the C engine and the Python engine agree, user-defined pieces included."""
+    from gigatok_compile import driver
+    from gigatok_compile.definition.read import read_definition
+    from gigatok_compile.ir.definition import AddedToken
+
+    own = [
+        ("\u2581\u2581\u2581", 0.0, proto.USER_DEFINED),
+        ("<co de>", 0.0, proto.USER_DEFINED),
+        ("a.", 0.0, proto.USER_DEFINED),
+    ]
+    made = models.model_bytes(
+        [*models.META, *own], {"precompiled_charsmap": models.charsmap({"ab": " ", "\u4e2d": "\u2581"})}
+    )
+    step = read_normalizer(proto.parse_model(made if name == "made" else shared.model_bytes(name)))
+    gpt2 = read_definition("gpt2")
+    tokens = [
+        AddedToken(50257 + i, content, normalized=True, special=False, matched=" " not in content)
+        for i, content in enumerate(step.options["user_defined"])
+    ]
+    control = AddedToken(50256, "<s>", matched=False)
+    changed = replace(gpt2, normalizer=(step,), added_tokens=(control, *tokens), name=f"gpt2_{name}")
+    monkeypatch.setattr(driver, "_read", lambda *_: changed)
+    result = driver.compile_definition("gpt2", out_dir=tmp_path, verify_seconds=3)
+    assert "agree with the regex engine" in result.verified
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = __import__(changed.name)
+    oracle = models.engine(changed)
+    texts = [
+        "",
+        " ",
+        "  a  b  ",
+        "a\u2581b",
+        "\u2581\u2581\u2581\u2581x",
+        "x <co de> y",
+        "ab\u4e2da.b a  .",
+        "<s>a",
+        "\u2581" * 9,
+        "a\u0301b" * 400,
+    ]
+    for text in texts:
+        assert module.encode(text).tolist() == oracle.encode(text).tolist(), text
+    assert module.encode_batch(texts, threads=2).ids.tolist() == oracle.encode_batch(texts).ids.tolist()
