@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import platform
 import random
 import runpy
+import shutil
+import subprocess
 import sys
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +163,41 @@ def test_nothing_is_read_outside(shared: Any) -> None:
         ]
         for level in LEVELS:
             harness["run_sanitized"](tables(read_normalizer(model)) + HANDLE, texts, level)
+
+
+def test_on_aarch64(shared: Any, tmp_path: Path) -> None:
+    """The NEON scan in an emulator; on aarch64 itself the other tests run it."""
+    tools = [shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")]
+    if platform.machine() in ("aarch64", "arm64") or None in tools:
+        reason = "needs gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user, and another machine than aarch64"
+        assert platform.machine() in ("aarch64", "arm64") or "CI" not in os.environ, reason
+        pytest.skip(reason)
+    compiler, emulator = map(str, tools)
+    flags = ["-O2", "-static", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *harness["LEVELS"]]
+    rng = random.Random()
+    letters = "abc  (.)\n\u2581\u00e9\u0301\u4e2d\uff0c\u3002\u201c\ufb01\u2460\u304b\u3099\u0e01\u0e33\ufeff"
+    texts = [
+        "".join(rng.choice(letters) if rng.random() < 0.3 else rng.choice("fgh ij") for _ in range(n))
+        for n in range(200)
+    ]
+    records = b"".join(len(text.encode()).to_bytes(4, "little") + text.encode() for text in texts)
+    for name in ("albert", "mistral_v3"):
+        data = shared.model_bytes(name)
+        source, program = tmp_path / f"{name}.c", tmp_path / name
+        step = read_normalizer(proto.parse_model(data))
+        head = "int test_level;\n#include <arm_neon.h>\n"
+        source.write_text(head + tables(step) + HANDLE + harness["_SANITIZED_MAIN"])
+        with resources.as_file(resources.files("gigatok_compile.templates")) as folder:
+            subprocess.run([compiler, *flags, f"-I{folder}", str(source), "-o", str(program)], check=True)
+        reference = models.reference(data)
+        for level in ("0", "1"):
+            done = subprocess.run([emulator, str(program), level], input=records, capture_output=True, check=True)
+            at = 0
+            for text in texts:
+                stop = at + 4 + int.from_bytes(done.stdout[at : at + 4], "little")
+                expected = reference.normalize(text).replace("\u2581", " ")
+                assert done.stdout[at + 4 : stop].decode() == expected, (name, level, ascii(text))
+                at = stop
 
 
 # ------------------------------------------------------------------ the charsmap itself
