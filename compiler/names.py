@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from gigatok_compile.errors import DefinitionError
 
-_OWN_NEEDS = frozenset({"numpy", "regex", "cffi", "_cffi_backend", "gigatok_runtime", "gigatok_compile"})
+_OWN_NEEDS = frozenset({"numpy", "regex", "cffi", "_cffi_backend", "google", "gigatok_runtime", "gigatok_compile"})
 """What a generated module or this compiler imports: a module of that name would hide it."""
 
 _WELL_KNOWN = frozenset(

@@ -233,6 +233,23 @@ def test_what_is_not_compiled(data: Callable[[], bytes], where: str) -> None:
     assert where in refusal(data())
 
 
+def test_pieces_and_rules_that_begin_with_one_another() -> None:
+    """The reference looks at the 64 shortest user-defined pieces and the 32 shortest rules at a place; more are refused."""
+    for count in (64, 65):
+        data = models.model_bytes(pieces(*(("z" * n, 0.0, proto.USER_DEFINED) for n in range(1, count + 1))))
+        if count == 64:
+            assert models.engine(models.read(data)).encode("z" * 70).tolist() == models.reference(data).encode("z" * 70)
+        else:
+            assert "more than 64 user-defined pieces begin with one another" in refusal(data)
+    for count in (32, 33):
+        rules = models.charsmap({"z" * n: f"a{n}" for n in range(1, count + 1)})
+        data = models.model_bytes(pieces(), {**models.IDENTITY, "precompiled_charsmap": rules})
+        if count == 32:
+            assert models.engine(models.read(data)).normalize("z" * 40) == models.reference(data).normalize("z" * 40)
+        else:
+            assert "more than 32 rules begin with one another" in refusal(data)
+
+
 def test_rules_for_decoding_and_samples_are_refused() -> None:
     model = proto.parse_model(models.model_bytes(pieces()))
     assert model is not None

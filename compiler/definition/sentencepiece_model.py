@@ -32,7 +32,7 @@ REFERENCE = "sentencepiece 0.2.3"
 MAX_PIECE = 8000
 """A piece of this many bytes is refused by the reference."""
 MAX_NESTED = 64
-"""With more user-defined pieces than these that all begin one text the reference reads past its list of matches."""
+"""Of user-defined pieces that all begin one text the reference looks at these many, the shortest (measured); more are refused."""
 
 _BYTE_NAMES = {b"<0x%02X>" % byte: byte for byte in range(256)}
 _FLAGS = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
@@ -186,7 +186,10 @@ def _normalizer_step(model: Any, pieces: Sequence[_Piece]) -> NormalizerStep:
     user_defined = {piece.text for piece in pieces if piece.kind == proto.USER_DEFINED}
     for text in user_defined:
         if sum(text[:n] in user_defined for n in range(1, len(text) + 1)) > MAX_NESTED:
-            _fail("pieces", f"more than {MAX_NESTED} user-defined pieces begin with one another, up to {text!r:.60}")
+            _fail(
+                "pieces",
+                f"more than {MAX_NESTED} user-defined pieces begin with one another, up to {text!r:.60}; this is not compiled",
+            )
     options = {flag: bool(getattr(spec, flag)) for flag in _FLAGS}
     options["treat_whitespace_as_suffix"] = bool(trainer.treat_whitespace_as_suffix)
     return NormalizerStep(

@@ -14,7 +14,7 @@ from gigatok_runtime.charsmap import ENDS, LABEL, VALUE, Charsmap
 
 _MAX_CHARACTERS = 1 << 20  # steps by a character; the largest charsmap known has 50,000. Keeps a bomb from running on
 MAX_NESTED = 32
-"""With more rules than these that all begin one text the reference reads past its list of matches."""
+"""Of rules that all begin one text the reference looks at these many, the shortest (measured); more are refused here."""
 
 
 @dataclass(frozen=True, slots=True)
