@@ -190,12 +190,22 @@ def toy_of_grammar(name: str) -> dict[str, Any]:
     return modules.toy_changes([(pattern, "Isolated", False) for pattern in grammar.patterns])
 
 
+NORMALIZERS: list[dict[str, Any]] = [
+    {"type": "NFKC"},
+    {"type": "Replace", "pattern": {"String": "--"}, "content": "\u2014"},
+    {"type": "Replace", "pattern": {"Regex": r"[ \u3000]{3,}"}, "content": " "},
+    {"type": "Nmt"},
+    {"type": "Lowercase"},
+    {"type": "NFC"},
+]
+
+
 def toy_of_everything() -> dict[str, Any]:
-    """NFC, and added tokens of all kinds; those before and those after it begin in several ways and in one."""
+    """Normalizers that search in every way, and added tokens of all kinds; those before and those after it begin in several ways and in one."""
     contents = ["<|endoftext|>", "<|e|>", "xy", "é", "\u0301"]
     return {
         **modules.toy_changes(load_grammar("llama3").pattern),
-        "normalizer": {"type": "NFC"},
+        "normalizer": {"type": "Sequence", "normalizers": NORMALIZERS},
         "added_tokens": [
             {"id": 300 + i, "content": content, "special": i < 2, "single_word": i == 2, "lstrip": i == 1,
              "rstrip": i == 1, "normalized": i >= 3}
