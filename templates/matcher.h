@@ -186,7 +186,7 @@ GT_UNUSED static gt_outcome gt_replace_matches(const void *pass, const uint8_t *
   free(far);
   if (!ok) return GT_NORMALIZE_NO_MEMORY;
   if (!r.changed) return GT_SAME;
-  return gt_writer_finish(&r.w, r.done, end, length);
+  return gt_writer_finish(r.w, r.done, end, length);
 }
 
 #endif
