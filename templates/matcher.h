@@ -20,6 +20,7 @@ typedef struct {
   const uint8_t *end;              /* what happens at the end of the text, by state */
   const uint8_t *pairs;            /* [ASCII][ASCII after it]: GT_PAIR_CALM, GT_PAIR_ALONE, or unknown */
   uint32_t tag_count, symbol_count, ahead;
+  uint32_t anchored;               /* matches begin nowhere but at the start of the text */
   const uint8_t *content;
   uint32_t content_length;
 } gt_matcher;
@@ -146,10 +147,10 @@ static int gt_matcher_walk(const gt_matcher *m, gt_replacing *r, gt_right_states
   gt_candidates at = {p, p, 0};
   unsigned state = 0, length;
   while (p < end) {
-    if (state <= GT_BETWEEN_MATCHES) {
+    if (state == GT_BETWEEN_MATCHES && m->anchored) return 1;
+    if (state == GT_BETWEEN_MATCHES) {
       const uint8_t *const next = gt_matcher_next(m, r, &at, p, end);
       if (!next) return 0;
-      if (next > p) state = GT_BETWEEN_MATCHES;
       if ((p = next) >= end) break;
     }
     const unsigned tag = gt_matcher_tag(m, p, end, &length);

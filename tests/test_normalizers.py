@@ -111,6 +111,8 @@ CHAINS: dict[str, Normalizer] = PLAIN | {
     "empty": regex(r"x*", "-"),
     "classes": regex(r"[\p{L}&&[^a-z]]|\p{Nd}{2}", "<>"),
     "delete": regex(r"\p{M}+|[,.]", ""),
+    "once": chain(regex(r"\A▁", "▁▁"), regex(r"\A\s*(?=b)", "<"), regex(r"\Aa+", "")),
+    "start": regex(r"\A", ">"),
     "clip": chain(kind("NFC"), regex(r"\s+", " "), LOWER),
     "xlnet": chain(literal("``", '"'), literal("''", '"'), kind("NFKD"), kind("StripAccents"), LOWER),
     "accents": chain(kind("NFD"), kind("StripAccents"), kind("NFC"), strip()),
