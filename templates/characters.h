@@ -156,7 +156,7 @@ static gt_outcome gt_map_shifted(const gt_character_map *map, gt_writer w, const
   const uint8_t *q;
   while ((q = gt_candidate(&map->rest, &at, end))) {
     unsigned size;
-    if ((*q & 0xC0) == 0x80) continue;
+    if ((*q & 0xC0) == 0x80 || q < done) continue;
     const unsigned number = gt_text_of(map, gt_character_at(q, end, &size));
     if (!number) continue;
     if (!gt_writer_reserve(&w, (size_t)(q - done) + size * (size_t)map->growth)) return GT_NORMALIZE_NO_MEMORY;
@@ -202,6 +202,7 @@ GT_UNUSED static gt_outcome gt_map_characters(const void *pass, const uint8_t *p
     if (!gt_writer_reserve(&w, clean + 68 * (size_t)map->growth)) return GT_NORMALIZE_NO_MEMORY;
     for (; mask; mask &= mask - 1) {
       const uint8_t *const q = block + __builtin_ctzll(mask);
+      if (GT_UNLIKELY(q < done)) continue; /* broken text only */
       if (*q < 0x80) {
         const uint64_t text = map->ascii[*q];
         gt_writer_copy(&w, done, q, end);

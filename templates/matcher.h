@@ -84,9 +84,9 @@ static int gt_right_states_begin(gt_right_states *r, const gt_matcher *m, const 
 /* The state before the character at p, or at the end of the text. */
 static unsigned gt_right_state_at(gt_right_states *r, const uint8_t *p) {
   if (p >= r->end) return 0;
-  size_t chunk = (size_t)(p - r->begin) / GT_MATCHER_CHUNK;
-  const uint8_t *from = gt_matcher_chunk(r, chunk);
-  if (p < from) from = gt_matcher_chunk(r, --chunk); /* broken text only */
+  const size_t chunk = (size_t)(p - r->begin) / GT_MATCHER_CHUNK;
+  const uint8_t *const from = gt_matcher_chunk(r, chunk);
+  if (p < from) return 0; /* inside a character: broken text only */
   if (chunk != r->chunk) {
     gt_matcher_back(r->matcher, from, gt_matcher_chunk(r, chunk + 1), r->end, r->notes[chunk + 1], r->states);
     r->chunk = chunk;
@@ -158,7 +158,7 @@ static int gt_matcher_walk(const gt_matcher *m, gt_replacing *r, gt_right_states
     if (m->ahead) {
       right = gt_right_state_near(m, p + length, end);
     } else {
-      if (!*far && (!(*far = malloc(sizeof **far)) || !gt_right_states_begin(*far, m, p, end))) return 0;
+      if (!*far && (!(*far = calloc(1, sizeof **far)) || !gt_right_states_begin(*far, m, p, end))) return 0;
       right = gt_right_state_at(*far, p + length);
     }
     const unsigned move = m->left[(size_t)state * m->symbol_count + m->symbols[(size_t)right * m->tag_count + tag]];

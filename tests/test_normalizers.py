@@ -266,6 +266,7 @@ def test_no_sanitizer_complains(name: str) -> None:
     for level in LEVELS:
         answers = native.sanitized([text.encode() for text in texts], level)
         assert [answer.decode() for answer in answers] == [reference(text) for text in texts]
+        broken += [b"a " + b"\x80" * 9000 + b" a", b"\xe3" * 9000 + b"  ", b"\x80" * 5000]
         native.sanitized(broken, level)  # such text has no right answer, but nothing outside it may be read
 
 
