@@ -45,14 +45,15 @@ GT_INLINE void gt_writer_copy(gt_writer *w, const uint8_t *from, const uint8_t *
   w->to += length;
 }
 
-/* The last clean stretch, and the length of the whole. */
-static gt_outcome gt_writer_finish(gt_writer *w, const uint8_t *done, const uint8_t *end, size_t *length) {
+/* The last clean stretch, and the length of the whole. A writer is handed on by value: one whose address is known would be
+ * read again after every byte that is stored. */
+static gt_outcome gt_writer_finish(gt_writer w, const uint8_t *done, const uint8_t *end, size_t *length) {
   const size_t clean = done < end ? (size_t)(end - done) : 0;
   *length = 0;
-  if (!gt_writer_reserve(w, clean)) return GT_NORMALIZE_NO_MEMORY;
-  if (clean) memcpy(w->to, done, clean);
-  w->to += clean;
-  *length = (size_t)(w->to - (uint8_t *)w->scratch->memory);
+  if (!gt_writer_reserve(&w, clean)) return GT_NORMALIZE_NO_MEMORY;
+  if (clean) memcpy(w.to, done, clean);
+  w.to += clean;
+  *length = (size_t)(w.to - (uint8_t *)w.scratch->memory);
   return GT_CHANGED;
 }
 
@@ -121,7 +122,7 @@ GT_COPY_SHIFTED(gt_copy_shifted_avx2, GT_UNUSED __attribute__((target("avx2"), o
 GT_COPY_SHIFTED(gt_copy_shifted_avx512, GT_UNUSED __attribute__((target("avx512f,avx512bw,avx512vl"), optimize("tree-vectorize"))))
 #endif
 
-static void gt_copy_shifted(gt_writer *w, const gt_character_map *map, const uint8_t *from, const uint8_t *to) {
+GT_INLINE void gt_copy_shifted(gt_writer *w, const gt_character_map *map, const uint8_t *from, const uint8_t *to) {
   const size_t n = (size_t)(to - from);
 #if GT_X86
   const int level = GT_VECTOR_LEVEL;
@@ -150,22 +151,22 @@ GT_INLINE void gt_writer_text(gt_writer *w, const gt_character_map *map, unsigne
 }
 
 /* The map where ASCII is shifted (Lowercase), from `done` on. */
-static gt_outcome gt_map_shifted(const gt_character_map *map, gt_writer *w, const uint8_t *done, const uint8_t *end, size_t *length) {
+static gt_outcome gt_map_shifted(const gt_character_map *map, gt_writer w, const uint8_t *done, const uint8_t *end, size_t *length) {
   gt_candidates at = {done, done, 0};
   const uint8_t *q;
   while ((q = gt_candidate(&map->rest, &at, end))) {
     unsigned size;
-    if ((*q & 0xC0) == 0x80) continue;
+    if ((*q & 0xC0) == 0x80 || q < done) continue;
     const unsigned number = gt_text_of(map, gt_character_at(q, end, &size));
     if (!number) continue;
-    if (!gt_writer_reserve(w, (size_t)(q - done) + size * (size_t)map->growth)) return GT_NORMALIZE_NO_MEMORY;
-    gt_copy_shifted(w, map, done, q);
-    gt_writer_text(w, map, number, q, size);
+    if (!gt_writer_reserve(&w, (size_t)(q - done) + size * (size_t)map->growth)) return GT_NORMALIZE_NO_MEMORY;
+    gt_copy_shifted(&w, map, done, q);
+    gt_writer_text(&w, map, number, q, size);
     done = q + size;
   }
-  if (!gt_writer_reserve(w, (size_t)(end - done))) return GT_NORMALIZE_NO_MEMORY;
-  gt_copy_shifted(w, map, done, end);
-  *length = (size_t)(w->to - (uint8_t *)w->scratch->memory);
+  if (!gt_writer_reserve(&w, (size_t)(end - done))) return GT_NORMALIZE_NO_MEMORY;
+  gt_copy_shifted(&w, map, done, end);
+  *length = (size_t)(w.to - (uint8_t *)w.scratch->memory);
   return GT_CHANGED;
 }
 
@@ -189,7 +190,7 @@ GT_UNUSED static gt_outcome gt_map_characters(const void *pass, const uint8_t *p
       if (!q) return GT_SAME;
       changed = *q < 0x80 || ((*q & 0xC0) != 0x80 && gt_text_of(map, gt_character_at(q, end, &size)));
     }
-    const gt_outcome outcome = gt_map_shifted(map, &w, p, end, length);
+    const gt_outcome outcome = gt_map_shifted(map, w, p, end, length);
     if (*length == map->prefix_length && !map->prefix_alone) *length = 0;
     return outcome;
   }
@@ -201,6 +202,7 @@ GT_UNUSED static gt_outcome gt_map_characters(const void *pass, const uint8_t *p
     if (!gt_writer_reserve(&w, clean + 68 * (size_t)map->growth)) return GT_NORMALIZE_NO_MEMORY;
     for (; mask; mask &= mask - 1) {
       const uint8_t *const q = block + __builtin_ctzll(mask);
+      if (GT_UNLIKELY(q < done)) continue; /* broken text only */
       if (*q < 0x80) {
         const uint64_t text = map->ascii[*q];
         gt_writer_copy(&w, done, q, end);
@@ -225,7 +227,7 @@ GT_UNUSED static gt_outcome gt_map_characters(const void *pass, const uint8_t *p
     block += end - block < 64 ? end - block : 64;
   }
   if (!changed) return GT_SAME;
-  const gt_outcome outcome = gt_writer_finish(&w, done, end, length);
+  const gt_outcome outcome = gt_writer_finish(w, done, end, length);
   if (*length == map->prefix_length && !map->prefix_alone) *length = 0;
   return outcome;
 }
@@ -258,7 +260,7 @@ GT_UNUSED static gt_outcome gt_map_bytes(const void *pass, const uint8_t *p, siz
     block += end - block < 64 ? end - block : 64;
   }
   if (!changed) return GT_SAME;
-  return gt_writer_finish(&w, done, end, length);
+  return gt_writer_finish(w, done, end, length);
 }
 
 /* ------------------------------------------------------------------ literal text for literal text */
@@ -294,7 +296,7 @@ GT_UNUSED static gt_outcome gt_replace_literal(const void *pass, const uint8_t *
     w.to += literal->content_length;
     done = q + literal->pattern_length;
   } while ((q = gt_literal_next(literal, done, end, &at)));
-  return gt_writer_finish(&w, done, end, length);
+  return gt_writer_finish(w, done, end, length);
 }
 
 /* ------------------------------------------------------------------ text before a text that is not empty */

@@ -139,7 +139,7 @@ GT_UNUSED static gt_outcome gt_map_clusters(const void *pass, const uint8_t *p, 
     }
   }
   if (!r.changed) return GT_SAME;
-  return gt_writer_finish(&r.w, r.done, end, length);
+  return gt_writer_finish(r.w, r.done, end, length);
 }
 
 #endif

@@ -20,6 +20,7 @@ typedef struct {
   const uint8_t *end;              /* what happens at the end of the text, by state */
   const uint8_t *pairs;            /* [ASCII][ASCII after it]: GT_PAIR_CALM, GT_PAIR_ALONE, or unknown */
   uint32_t tag_count, symbol_count, ahead;
+  uint32_t anchored;               /* matches begin nowhere but at the start of the text */
   const uint8_t *content;
   uint32_t content_length;
 } gt_matcher;
@@ -83,9 +84,9 @@ static int gt_right_states_begin(gt_right_states *r, const gt_matcher *m, const 
 /* The state before the character at p, or at the end of the text. */
 static unsigned gt_right_state_at(gt_right_states *r, const uint8_t *p) {
   if (p >= r->end) return 0;
-  size_t chunk = (size_t)(p - r->begin) / GT_MATCHER_CHUNK;
-  const uint8_t *from = gt_matcher_chunk(r, chunk);
-  if (p < from) from = gt_matcher_chunk(r, --chunk); /* broken text only */
+  const size_t chunk = (size_t)(p - r->begin) / GT_MATCHER_CHUNK;
+  const uint8_t *const from = gt_matcher_chunk(r, chunk);
+  if (p < from) return 0; /* inside a character: broken text only */
   if (chunk != r->chunk) {
     gt_matcher_back(r->matcher, from, gt_matcher_chunk(r, chunk + 1), r->end, r->notes[chunk + 1], r->states);
     r->chunk = chunk;
@@ -146,10 +147,10 @@ static int gt_matcher_walk(const gt_matcher *m, gt_replacing *r, gt_right_states
   gt_candidates at = {p, p, 0};
   unsigned state = 0, length;
   while (p < end) {
-    if (state <= GT_BETWEEN_MATCHES) {
+    if (state == GT_BETWEEN_MATCHES && m->anchored) return 1;
+    if (state == GT_BETWEEN_MATCHES) {
       const uint8_t *const next = gt_matcher_next(m, r, &at, p, end);
       if (!next) return 0;
-      if (next > p) state = GT_BETWEEN_MATCHES;
       if ((p = next) >= end) break;
     }
     const unsigned tag = gt_matcher_tag(m, p, end, &length);
@@ -157,7 +158,7 @@ static int gt_matcher_walk(const gt_matcher *m, gt_replacing *r, gt_right_states
     if (m->ahead) {
       right = gt_right_state_near(m, p + length, end);
     } else {
-      if (!*far && (!(*far = malloc(sizeof **far)) || !gt_right_states_begin(*far, m, p, end))) return 0;
+      if (!*far && (!(*far = calloc(1, sizeof **far)) || !gt_right_states_begin(*far, m, p, end))) return 0;
       right = gt_right_state_at(*far, p + length);
     }
     const unsigned move = m->left[(size_t)state * m->symbol_count + m->symbols[(size_t)right * m->tag_count + tag]];
@@ -186,7 +187,7 @@ GT_UNUSED static gt_outcome gt_replace_matches(const void *pass, const uint8_t *
   free(far);
   if (!ok) return GT_NORMALIZE_NO_MEMORY;
   if (!r.changed) return GT_SAME;
-  return gt_writer_finish(&r.w, r.done, end, length);
+  return gt_writer_finish(r.w, r.done, end, length);
 }
 
 #endif

@@ -190,12 +190,22 @@ def toy_of_grammar(name: str) -> dict[str, Any]:
     return modules.toy_changes([(pattern, "Isolated", False) for pattern in grammar.patterns])
 
 
+NORMALIZERS: list[dict[str, Any]] = [
+    {"type": "NFKC"},
+    {"type": "Replace", "pattern": {"String": "--"}, "content": "\u2014"},
+    {"type": "Replace", "pattern": {"Regex": r"[ \u3000]{3,}"}, "content": " "},
+    {"type": "Nmt"},
+    {"type": "Lowercase"},
+    {"type": "NFC"},
+]
+
+
 def toy_of_everything() -> dict[str, Any]:
-    """NFC, and added tokens of all kinds; those before and those after it begin in several ways and in one."""
+    """Normalizers that search in every way, and added tokens of all kinds; those before and those after it begin in several ways and in one."""
     contents = ["<|endoftext|>", "<|e|>", "xy", "é", "\u0301"]
     return {
         **modules.toy_changes(load_grammar("llama3").pattern),
-        "normalizer": {"type": "NFC"},
+        "normalizer": {"type": "Sequence", "normalizers": NORMALIZERS},
         "added_tokens": [
             {"id": 300 + i, "content": content, "special": i < 2, "single_word": i == 2, "lstrip": i == 1,
              "rstrip": i == 1, "normalized": i >= 3}
@@ -434,7 +444,7 @@ def first_bad(data: bytes) -> int:
 def test_ids_are_those_of_the_build_for_this_machine(
     name: str, machine: Machine, tmp_path: Path, tmp_path_factory: Any, toy_definition: Any
 ) -> None:
-    """Whole modules: texts with added tokens, with characters that NFC changes, and with broken UTF-8."""
+    """Whole modules: texts with added tokens, with characters that normalizers change, and with broken UTF-8."""
     folder = modules.session_folder(tmp_path_factory)
     if name == "gpt2":
         source, built = source_of("gpt2"), modules.build("gpt2", "gpt2", folder)
@@ -458,7 +468,7 @@ def test_ids_are_those_of_the_build_for_this_machine(
         "\u1100\u1161",
     ]
     parts += ["q\u0323\u0307", "q\u0307\u0323", "\u0958", "कि", "ö", "한국", "中文字", "internationalization"]
-    parts += ["=", " ", "\n", " the"]
+    parts += ["=", " ", "\n", " the", "A", "--", "ＡＢ", "，", "\u3000", "   ", "İ", "\u200b"]
     texts = [
         "".join(rng.choice(parts) * rng.choice((1, 1, 1, 30)) for _ in range(rng.randrange(40))) for _ in range(600)
     ]

@@ -129,7 +129,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
             [1],
             charsmap([0], b"\xff"),
             charsmap([0], b"", 8),
-        )  # fmt: skip
+        )
     ),
 ]
 PANICS = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import lzma
 import random
 import runpy
 import sys
@@ -110,6 +111,8 @@ CHAINS: dict[str, Normalizer] = PLAIN | {
     "empty": regex(r"x*", "-"),
     "classes": regex(r"[\p{L}&&[^a-z]]|\p{Nd}{2}", "<>"),
     "delete": regex(r"\p{M}+|[,.]", ""),
+    "once": chain(regex(r"\A▁", "▁▁"), regex(r"\A\s*(?=b)", "<"), regex(r"\Aa+", "")),
+    "start": regex(r"\A", ">"),
     "clip": chain(kind("NFC"), regex(r"\s+", " "), LOWER),
     "xlnet": chain(literal("``", '"'), literal("''", '"'), kind("NFKD"), kind("StripAccents"), LOWER),
     "accents": chain(kind("NFD"), kind("StripAccents"), kind("NFC"), strip()),
@@ -263,6 +266,7 @@ def test_no_sanitizer_complains(name: str) -> None:
     for level in LEVELS:
         answers = native.sanitized([text.encode() for text in texts], level)
         assert [answer.decode() for answer in answers] == [reference(text) for text in texts]
+        broken += [b"a " + b"\x80" * 9000 + b" a", b"\xe3" * 9000 + b"  ", b"\x80" * 5000]
         native.sanitized(broken, level)  # such text has no right answer, but nothing outside it may be read
 
 
@@ -355,7 +359,7 @@ def test_finders_find_their_set_and_of_ascii_nothing_else() -> None:
         assert [c for c in range(128) if finder.accepts([chr(c)])] == sorted(c for c in points if c < 128)
     assert not build_finder([]).accepts("aé中")
     lower = build_finder(c for c in passes(LOWER)[0].mapping)
-    assert not lower.accepts("abcéßпривет你好世界ひらがな한국어，。“”")
+    assert not lower.accepts("abcéпривет你好世界ひらがな한국어，。“”")
 
 
 def test_classes_of_grapheme_clusters_are_those_of_the_wheel(capsys: pytest.CaptureFixture[str]) -> None:
@@ -439,3 +443,55 @@ def test_ids_of_whole_modules(name: str, folder: Path, toy_definition: Any) -> N
             assert np.array_equal(
                 built.module.encode_batch([large, "a", large], threads=2).ids[: len(large_ids)], large_ids
             )
+
+
+# ------------------------------------------------------------------ shared cases and models
+
+
+def test_normalizers_of_the_known_hard_cases(shared: Any) -> None:
+    """The configurations of `cases` that have a normalizer, on the inputs of all cases; and what the cases say themselves."""
+    inputs = [text for case in shared.faults.values() for text in case["input"] if isinstance(text, str)][:2000]
+    seen = set()
+    for path in sorted(shared.configs.glob("*.json")):
+        try:
+            normalizer = json.loads(path.read_text("utf-8"))["normalizer"]
+        except (ValueError, KeyError, TypeError):  # damaged on purpose
+            continue
+        key = json.dumps(normalizer)
+        if normalizer and key not in seen and path.name != "load_unknown_normalizer.json":
+            seen.add(key)
+            CHAINS[path.name] = normalizer
+            check(path.name, inputs)
+    assert len(seen) >= 3
+    case = shared.faults["hf-precompiled-nfd"]
+    _, plain, native = engines("hf_precompiled.json")
+    for text, expected in zip(case["input"], case["expected"], strict=True):
+        assert plain(text) == native(text, LEVELS[-1]) == expected["normalized"]
+
+
+@pytest.mark.parametrize(
+    "model", ["t5_base", "pegasus", "xlm_roberta", "clip", "claude", "bert_base_uncased", "llama2"]
+)
+def test_normalizers_of_real_models(model: str, shared: Any, folder: Path) -> None:
+    name = f"model {model}"
+    packed = (shared.root / "models" / model / "tokenizer.json.xz").read_bytes()
+    CHAINS[name] = json.loads(lzma.decompress(packed))["normalizer"]
+    rng = random.Random(7)
+    check(name, in_lines(SCALARS))
+    check(name, ["".join(rng.choices(ODD, k=rng.randrange(1, 20))) for _ in range(2000)])
+    for corpus in ("english", "zh", "vi", "hi", "ko"):
+        check(name, [modules.corpus(corpus, folder)[:40_000]])
+
+
+def test_claude_on_corpora(folder: Path) -> None:
+    """A byte-level model under NFKC."""
+    built, reference = (
+        modules.build_model("claude", folder),
+        modules.reference("claude", modules.definition_file("claude", folder)),
+    )
+    for corpus in modules.corpus_names():
+        text = modules.corpus(corpus, folder)[:150_000]
+        expected = reference.encode(text)
+        for isa in built.isas:
+            with built.isa(isa):
+                assert np.array_equal(built.module.encode(text, special="match"), expected), (corpus, isa)

@@ -21,10 +21,10 @@ from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.normalizer.character_tables import ascii_shift, character_tables
 from gigatok_compile.normalizer.cluster_tables import cluster_tables
 from gigatok_compile.normalizer.data import load_nfc_data
-from gigatok_compile.normalizer.finder import FinderMasks, build_byte_finder, build_finder
+from gigatok_compile.normalizer.finder import FinderMasks, build_byte_finder, build_finder, format_bytes
 from gigatok_compile.normalizer.matcher import compile_matcher
 from gigatok_compile.normalizer.matcher_tables import matcher_fields, matcher_tables
-from gigatok_compile.normalizer.tables import form_descriptor, form_flags, form_tables, pair_table
+from gigatok_compile.normalizer.tables import form_descriptor, form_flags, form_tables, nfc_leads, pair_table
 from gigatok_runtime.byte_level import BYTE_TO_CHAR
 
 FILE = "normalizer.inc.h"
@@ -136,8 +136,8 @@ def _compile(planned: PlannedPass, name: str) -> _Pass:
 def _form(form: str) -> _Pass:
     data = load_nfc_data()
     tables = form_tables(data, form)
-    finder = build_finder(np.flatnonzero(form_flags(data, form)).tolist())
-    about = f"{form}, where a character is found that may change, move or compose; {finder}"
+    leads = format_bytes(np.flatnonzero(nfc_leads(form_flags(data, form))).tolist())
+    about = f"{form}, where a character is found that may change, move or compose; first bytes {leads}"
     return _Pass(
         tables, "gt_normalize_form", "gt_form", form_descriptor(data, form), about, ("characters.h", "normalize.h")
     )

@@ -98,7 +98,7 @@ def _offset(unit: int) -> int:
     return (unit >> 10) << ((unit & 1 << 9) >> 6)
 
 
-def _following(key: bytes) -> range | npt.NDArray[np.int64]:
+def _following(key: bytes) -> npt.NDArray[np.int64]:
     """Bytes that can come after `key` in UTF-8; NUL is none, the reference stops there."""
     for back in range(1, min(3, len(key)) + 1):
         lead = key[-back]
@@ -113,7 +113,7 @@ def _following(key: bytes) -> range | npt.NDArray[np.int64]:
     return _LEADS
 
 
-_LEADS = np.r_[1:0x80, 0xC2:0xF5]
+_LEADS: npt.NDArray[np.int64] = np.r_[1:0x80, 0xC2:0xF5]
 
 
 def _keys(units: Units) -> Iterator[tuple[bytes, int]]:
@@ -127,7 +127,7 @@ def _keys(units: Units) -> Iterator[tuple[bytes, int]]:
     seen = 0
     while pending:
         key, at, hit = pending.pop()
-        following = np.asarray(_following(key))
+        following = _following(key)
         places = at ^ following
         if (places >= count).any():
             raise _Broken(f"the trie leads outside itself after the bytes {key.hex(' ') or '(none)'}")

@@ -72,7 +72,7 @@ def form_arrays(compatibility: bool = False) -> dict[str, npt.NDArray[Any]]:
     """The arrays `gigatok_runtime.normalization_form` takes; stored in the module's `definition.npz`."""
     data = load_nfc_data()
     lengths = [len(value) for value in data.decompositions.values()]
-    arrays = {
+    arrays: dict[str, npt.NDArray[Any]] = {
         "nfc_decomposed": np.array(list(data.decompositions), np.uint32),
         "nfc_offsets": np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint32),
         "nfc_values": np.array([c for value in data.decompositions.values() for c in value], np.uint32),

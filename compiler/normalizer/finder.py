@@ -76,7 +76,7 @@ def build_byte_finder(prefixes: Iterable[bytes]) -> FinderMasks:
     leads = np.zeros(256, np.uint8)
     leads[[prefix[0] for prefix in prefixes]] = 1
     short = [prefix for prefix in prefixes if prefix[0] < 0x80 or len(prefix) == 1]
-    long = [prefix for prefix in prefixes if prefix not in set(short)]
+    long = [prefix for prefix in prefixes if prefix[0] >= 0x80 and len(prefix) > 1]
     groups = _short_groups(short)
     if len(groups) > BUCKETS - (1 if long else 0):
         groups = [short]

@@ -7,7 +7,7 @@ match right after another match does not count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from gigatok_compile.errors import CompileError
 from gigatok_compile.ir.automaton import DEAD, BoundaryAutomaton
 from gigatok_compile.ir.lookahead import LookAhead
 from gigatok_compile.ir.normalizer import RegexPass
+from gigatok_compile.ir.pattern import Anchor, Concat, PatternAst
 from gigatok_compile.ir.tags import Range, TagProgram
 from gigatok_compile.pattern.parse import parse_pattern
 from gigatok_compile.pattern.partition import partition
@@ -42,6 +43,7 @@ class Matcher:
     candidates: characters before which, between matches, anything can happen.
     pairs: (128, 128) uint8, what happens between matches at an ASCII character before another one, whatever follows: CALM,
         nothing changes; ALONE, the first one is a match by itself; either way the second is between matches. Or UNKNOWN.
+    anchored: matches begin nowhere but at the start of the text.
     """
 
     tags: tuple[tuple[Range, ...], ...]
@@ -52,6 +54,7 @@ class Matcher:
     ahead: int
     candidates: tuple[Range, ...]
     pairs: npt.NDArray[np.uint8]
+    anchored: bool
 
     def __str__(self) -> str:
         looks = f"{self.ahead} characters ahead" if self.ahead else "from the end of the text"
@@ -64,13 +67,31 @@ def compile_matcher(work: RegexPass) -> Matcher:
     Raises:
         PatternError: it does not parse. Unsupported: it is not regular. CompileError: it has too many states.
     """
-    program = partition(parse_pattern(work.pattern, "oniguruma", work.where))
+    ast, anchored = _without_anchor(parse_pattern(work.pattern, "oniguruma", work.where))
+    program = partition(ast)
     look, automaton = boundary_automaton(program)
-    return build_matcher(program, look, automaton, work.content)
+    return build_matcher(program, look, automaton, work.content, anchored)
 
 
-def build_matcher(program: TagProgram, look: LookAhead, automaton: BoundaryAutomaton, content: str) -> Matcher:
-    """Over the tags of `program`, reachable states only. Raises CompileError: too many states."""
+def _without_anchor(ast: PatternAst) -> tuple[PatternAst, bool]:
+    """The pattern without an anchor `\\A` that it begins with, and whether there is one: such a pattern matches once at most."""
+    root = ast.root
+    match root:
+        case Concat(items=(Anchor(kind="A"), *rest)):
+            return replace(ast, root=Concat(tuple(rest), root.span)), True
+        case Anchor(kind="A"):
+            return replace(ast, root=Concat((), root.span)), True
+    return ast, False
+
+
+def build_matcher(
+    program: TagProgram, look: LookAhead, automaton: BoundaryAutomaton, content: str, anchored: bool = False
+) -> Matcher:
+    """Over the tags of `program`, reachable states only. anchored: matches begin nowhere but at the start of the text.
+
+    Raises:
+        CompileError: too many states.
+    """
     if automaton.state_count > MAX_STATES:
         raise CompileError(f"the pattern's automaton has more than {MAX_STATES} states")
     moves, accepts, start = automaton.moves.tolist(), automaton.accepts.tolist(), automaton.start
@@ -101,7 +122,9 @@ def build_matcher(program: TagProgram, look: LookAhead, automaton: BoundaryAutom
                     continue
                 happens = 0 if between else ENDS
                 begin = int(begins_at[tag, after])
-                if begin in will_accept:
+                if anchored and state != START:
+                    row[after, tag] = GAP << 3 | happens
+                elif begin in will_accept:
                     row[after, tag] = _number(begin, numbers, states) << 3 | happens | BEGINS
                 else:
                     if between and accepts[start][column]:
@@ -116,7 +139,7 @@ def build_matcher(program: TagProgram, look: LookAhead, automaton: BoundaryAutom
     columns, symbol_of = np.unique(left.reshape(len(rows), -1), axis=1, return_inverse=True)
     end_column = automaton.end_column
     empty_end = EMPTY if accepts[start][end_column] else 0
-    end = np.array([empty_end, empty_end, *([ENDS] * (len(rows) - 2))], np.int64)
+    end = np.array([empty_end, 0 if anchored else empty_end, *([ENDS] * (len(rows) - 2))], np.int64)
     happening = (left[:2] != GAP << 3).any(axis=(0, 1))
     ranges = sorted(r for tag in program.tags if happening[tag.index] for r in tag.ranges)
     return Matcher(
@@ -128,6 +151,7 @@ def build_matcher(program: TagProgram, look: LookAhead, automaton: BoundaryAutom
         _ahead(right),
         tuple(ranges),
         _pairs(program, right, left, content),
+        anchored,
     )
 
 

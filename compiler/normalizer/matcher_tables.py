@@ -50,4 +50,4 @@ def matcher_tables(matcher: Matcher, name: str) -> Iterator[Table]:
 def matcher_fields(matcher: Matcher, name: str) -> str:
     """The part of a gt_matcher's initializer that speaks of these tables."""
     arrays = ", ".join(f"gt_{name}_{table}" for table in TABLES)
-    return f"{arrays}, {len(matcher.tags)}, {matcher.left.shape[1]}, {matcher.ahead}"
+    return f"{arrays}, {len(matcher.tags)}, {matcher.left.shape[1]}, {matcher.ahead}, {int(matcher.anchored)}"

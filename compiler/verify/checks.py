@@ -133,13 +133,21 @@ def vocabulary_words(subject: Subject, alphabet: texts.Alphabet, random: Random,
 
 
 def random_ids(subject: Subject, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
-    """Ids of random text, marks and Hangul among it where there is a normalizer."""
-    done = 0
+    """Ids of random text; where there is a normalizer, of text with marks, Hangul, and characters that it changes, too."""
+    steps = subject.manifest["normalizer"]
+    literal = [
+        step["options"][name] for step in steps for name in ("string", "content", "prepend") if name in step["options"]
+    ]
+    changing = texts.changing_characters(subject.oracle.normalize, literal, random) if steps else []
+    done = rounds = 0
     while True:
-        make = texts.marked_text if subject.manifest["normalizer"] and done % 2 else texts.random_text
-        batch = [make(alphabet, random, random.randint(0, 200)) for _ in range(32)]
-        subject.check_ids(batch, special="match", add_special_tokens=bool(done % 4))
+        lengths = [random.randint(0, 200) for _ in range(32)]
+        batch = [texts.random_text(alphabet, random, length) for length in lengths]
+        if steps:
+            batch[::2] = [texts.marked_text(alphabet, random, length, changing) for length in lengths[::2]]
+        subject.check_ids(batch, special="match", add_special_tokens=bool(rounds % 2))
         done += len(batch)
+        rounds += 1
         if not clock.left():
             return done
 

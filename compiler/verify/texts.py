@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
 from gigatok_compile.ir.tags import Range, Tag
@@ -200,8 +200,24 @@ def added_token_texts(contents: Sequence[str], alphabet: Alphabet, random: Rando
         yield "".join(parts)
 
 
-def marked_text(alphabet: Alphabet, random: Random, length: int) -> str:
-    """Letters with combining marks and Hangul parts, for normalizers."""
+def changing_characters(
+    normalize: Callable[[str], str], others: Sequence[str], random: Random, most: int = 300
+) -> list[str]:
+    """Of the characters that often change, those that a normalizer does change, at most so many; and `others`."""
+    points = (
+        *range(0x2600),
+        *range(0x2E80, 0x3400),
+        *range(0xAC00, 0xAC40),
+        *range(0xF900, 0xFFFE),
+        *range(0x1D15E, 0x1D7FF, 7),
+    )
+    changed = [chr(c) for c in points if not 0xD800 <= c < 0xE000 and normalize(chr(c)) != chr(c)]
+    few = [char for char in changed if char.isascii()]
+    return [*few, *random.sample(changed, min(most, len(changed))), *filter(None, others)]
+
+
+def marked_text(alphabet: Alphabet, random: Random, length: int, changing: Sequence[str] = ()) -> str:
+    """Letters with combining marks and Hangul parts, and what a normalizer changes, for normalizers."""
     marks = [
         chr(c) for c in (*range(0x300, 0x345), 0x323, 0x327, 0x345, 0x5B0, 0x5B4, 0x64B, 0x651, 0xE38, 0x3099, 0x302E)
     ]
@@ -218,5 +234,5 @@ def marked_text(alphabet: Alphabet, random: Random, length: int) -> str:
         "\u1e9b",
         *(c for tag in alphabet for c in tag),
     ]
-    pools = (bases, bases, marks, marks, hangul)
+    pools = [bases, bases, marks, marks, hangul, *([changing, changing] if changing else [])]
     return "".join(random.choice(random.choice(pools)) for _ in range(length))
