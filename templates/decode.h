@@ -2,12 +2,12 @@
  *
  * What an id becomes in a text is worked out at compile time (compiler/decoder/plan.py): an entry of 16 bytes an id.
  *
- *   byte   0 .. 12            13      14      15
- *        | text, zeros after | chars | flags | length |        a text of at most 13 bytes
- *        | where u32 | length u32 | chars u32 | - | flags | - | a longer one, which lies in gt_decode_blob
+ *   byte   0 .. 13            14      15
+ *        | text, zeros after | flags | length |  a text of at most 14 bytes
+ *        | where u32 | length u32 | - | flags | - |  a longer one, which lies in gt_decode_blob
  *
  * So one line of memory is read for a token, whatever its length, and 16 bytes are stored; what is stored too much is
- * overwritten by the next token. How many characters there are and of what kind comes out on the way. There are GT_DECODE_SIZE ids; the entry after the last is that of all larger ones: a gap.
+ * overwritten by the next token. Of what kind the characters are comes out on the way. There are GT_DECODE_SIZE ids; the entry after the last is that of all larger ones: a gap.
  *
  * A decoder may have other texts for the first token and the last one (GT_DECODE_POSITIONS: sorted ids and their entries), leave out a token
  * that is the one before it again (GT_DECODE_CTC), take `GT_DECODE_TRIM` bytes GT_DECODE_TRIM_BYTE off the front
@@ -49,13 +49,12 @@ typedef struct {
   uint32_t before;     /* with GT_DECODE_CTC: class of the token before */
   uint32_t skip;       /* tokens with these flags are left out */
   int raw;             /* byte tokens are bytes, whatever they are together */
-  int64_t chars;       /* so far: characters of the whole tokens, if they are UTF-8 ... */
-  uint32_t flags;      /* ... and the flags of all tokens; whoever asks may set them to 0 in between */
+  uint32_t flags;      /* of all tokens so far; whoever asks may set them to 0 in between */
 } gt_decoder;
 
 typedef struct {
   const uint8_t *text;
-  uint32_t length, chars, flags;
+  uint32_t length, flags;
 } gt_spelled;
 
 GT_INLINE uint32_t gt_entry_index(uint32_t id) { return id < GT_DECODE_SIZE ? id : GT_DECODE_SIZE; }
@@ -64,8 +63,8 @@ GT_INLINE uint32_t gt_entry_flags(const uint64_t *entry) { return (uint32_t)(ent
 GT_INLINE gt_spelled gt_spell(const uint64_t *entry) {
   const uint32_t flags = gt_entry_flags(entry);
   if (GT_UNLIKELY(flags & GT_LONG))
-    return (gt_spelled){gt_decode_blob + (uint32_t)entry[0], (uint32_t)(entry[0] >> 32), (uint32_t)entry[1], flags};
-  return (gt_spelled){(const uint8_t *)entry, (uint32_t)(entry[1] >> 56), (uint32_t)(entry[1] >> 40) & 0xFF, flags};
+    return (gt_spelled){gt_decode_blob + (uint32_t)entry[0], (uint32_t)(entry[0] >> 32), flags};
+  return (gt_spelled){(const uint8_t *)entry, (uint32_t)(entry[1] >> 56), flags};
 }
 
 #if GT_DECODE_POSITIONS
@@ -175,12 +174,12 @@ static void gt_decode_begin(gt_decoder *d, const uint32_t *ids, int64_t n, int s
 
 /* The token at d->at, as it is written; length 0 and no flags if it is left out. `whole`: nothing of it is out yet. */
 GT_INLINE gt_spelled gt_decode_next(gt_decoder *d, int whole) {
-  const gt_spelled none = {NULL, 0, 0, 0}, token = gt_spell(gt_entry_at(d, d->at));
+  const gt_spelled none = {NULL, 0, 0}, token = gt_spell(gt_entry_at(d, d->at));
   if (token.flags & d->skip || (whole && gt_decode_again(d, d->at))) return none;
 #if GT_DECODE_BYTE_FALLBACK
   if (token.flags & GT_BYTE && gt_decode_bad_byte(d, d->at))
-    return (gt_spelled){(const uint8_t *)"\xEF\xBF\xBD", 3, 1, GT_NOT_ASCII | GT_ABOVE_FF};
-  if (token.flags & GT_BYTE && !d->raw) return (gt_spelled){token.text, 1, token.chars, token.flags & ~GT_NOT_WHOLE};
+    return (gt_spelled){(const uint8_t *)"\xEF\xBF\xBD", 3, GT_NOT_ASCII | GT_ABOVE_FF};
+  if (token.flags & GT_BYTE && !d->raw) return (gt_spelled){token.text, 1, token.flags & ~GT_NOT_WHOLE};
 #endif
   return token;
 }
@@ -192,43 +191,49 @@ static size_t gt_write_one(gt_decoder *d, uint8_t *out, size_t room) {
   const size_t left = token.length - d->offset, size = left < room ? left : room;
   if (size) memcpy(out, token.text + d->offset, size);
   d->flags |= token.flags;
-  if (size == left) {
-    d->chars += token.chars;
-    d->offset = 0, d->at++;
-  } else {
-    d->offset += size;
-  }
+  if (size == left) d->offset = 0, d->at++;
+  else d->offset += size;
   return size;
+}
+
+enum { GT_DECODE_AHEAD = 64 }; /* ids between a token and the entry that is fetched meanwhile */
+
+/* Tokens that are only to be stored, 16 bytes at a time, up to the id at `stop` or while `total` is at most `wide`; ends at a
+ * token that takes more. `ahead`: there are GT_DECODE_AHEAD more ids after `stop`, whose entries are fetched early. */
+GT_INLINE size_t gt_decode_stores(gt_decoder *d, uint8_t *out, size_t total, const size_t wide, const int64_t stop,
+                                  const int ahead) {
+  const uint32_t *const ids = d->ids, skip = d->skip << 16;
+  const uint32_t rare = skip | (uint32_t)(GT_LONG | (GT_DECODE_BYTE_FALLBACK ? GT_BYTE : 0)) << 16;
+  uint32_t flags = 0;
+  int64_t i = d->at;
+  for (; i < stop && total <= wide; i++) {
+    const uint32_t id = ids[i];
+    if (ahead) __builtin_prefetch((const void *)((uintptr_t)gt_decode_entries + 16 * (uintptr_t)ids[i + GT_DECODE_AHEAD]));
+    if (GT_UNLIKELY(id >= GT_DECODE_SIZE)) continue;
+    const uint64_t *const entry = gt_decode_entries + 2 * (size_t)id;
+    const uint32_t top = gt_load32((const uint8_t *)entry + 12); /* flags and length in the upper two bytes */
+    if (GT_UNLIKELY(top & rare)) {
+      if (top & skip) continue;
+      break;
+    }
+    memcpy(out + total, entry, 16);
+    total += top >> 24;
+    flags |= top;
+  }
+  d->at = i;
+  d->flags |= flags >> 16 & 0xFF;
+  return total;
 }
 
 /* The next bytes, at most `capacity`, which is not 0; fewer only at the end (d->at == d->n). */
 static size_t gt_decode_some(gt_decoder *d, uint8_t *const out, const size_t capacity) {
   size_t total = 0;
   while (d->at < d->n && total < capacity) {
-    /* 16 bytes at a time while there is room for them */
     if (!GT_DECODE_CTC && !d->offset && d->at != d->first && capacity - total >= 16) {
-      const uint32_t *const ids = d->ids, rare = d->skip | GT_LONG | (GT_DECODE_BYTE_FALLBACK ? GT_BYTE : 0);
       const int64_t stop = d->last < d->at ? d->n : d->last;
-      const size_t wide = capacity - 16;
-      uint32_t flags = 0;
-      uint64_t chars = 0;
-      int64_t i = d->at;
-      for (; i < stop && total <= wide; i++) {
-        const uint64_t *const entry = gt_decode_entries + 2 * (size_t)gt_entry_index(ids[i]);
-        const uint32_t top = (uint32_t)(entry[1] >> 32); /* characters, flags and length in the upper three bytes */
-        if (GT_UNLIKELY(top >> 16 & rare)) {
-          if (top >> 16 & d->skip) continue;
-          break;
-        }
-        memcpy(out + total, entry, 16);
-        total += top >> 24;
-        chars += top >> 8 & 0xFF;
-        flags |= top;
-      }
-      d->at = i;
-      d->chars += (int64_t)chars;
-      d->flags |= flags >> 16 & 0xFF;
-      if (i >= d->n || total >= capacity) break;
+      total = gt_decode_stores(d, out, total, capacity - 16, stop - GT_DECODE_AHEAD, 1);
+      if (capacity - total >= 16) total = gt_decode_stores(d, out, total, capacity - 16, stop, 0);
+      if (d->at >= d->n || total >= capacity) break;
     }
     total += gt_write_one(d, out + total, capacity - total);
   }

@@ -135,6 +135,9 @@ static int pygt_width(uint32_t flags) {
   return flags & GT_ABOVE_FFFF ? 4 : flags & GT_ABOVE_FF ? 2 : flags & GT_NOT_ASCII ? 1 : 0;
 }
 
+/* Is the piece the last one? Then the size is known. */
+static int pygt_is_last(const pygt_writing *w) { return w->d.at == w->d.n && w->whole == w->have; }
+
 /* Write until the text ends, or until there is no room or the characters are too wide for it (PYGT_MORE). Everything else
  * goes by way of a piece of UTF-8 that stays in the nearest caches; ASCII is written where it stays. Needs no GIL. */
 static int pygt_write_on(pygt_writing *w) {
@@ -164,7 +167,7 @@ static int pygt_write_on(pygt_writing *w) {
       if (w->check && gt_validate_utf8(w->piece, w->whole) >= 0) return PYGT_ILL_FORMED;
       if (!w->whole) continue;
     }
-    const size_t needed = d->at == d->n && w->whole == w->have ? (size_t)d->chars - w->used : w->whole;
+    const size_t needed = pygt_is_last(w) ? pygt_count_characters(w->piece, w->whole) : w->whole;
     if (pygt_width(w->flags) > w->width || needed > w->capacity - w->used || !w->str) return PYGT_MORE;
     const size_t made = pygt_widen(w->piece, w->whole, w->width ? w->width : 1,
                                    w->data + w->used * (size_t)(w->width ? w->width : 1), w->capacity - w->used);
@@ -179,8 +182,8 @@ static int pygt_write_on(pygt_writing *w) {
 /* Room for the piece, and for what is likely to come; characters as wide as they have to be. 0, or -1 with an exception. */
 static int pygt_make_room(pygt_writing *w) {
   const int width = pygt_width(w->flags);
-  const int all = w->d.at == w->d.n && w->whole == w->have; /* then the size is known */
-  w->capacity = all ? (size_t)w->d.chars : pygt_guess(&w->d, w->used > (size_t)w->d.chars ? w->used : (size_t)w->d.chars);
+  const size_t chars = w->used + pygt_count_characters(w->piece, w->whole);
+  w->capacity = pygt_is_last(w) ? chars : pygt_guess(&w->d, chars);
   static const Py_UCS4 highest[5] = {0x7F, 0xFF, 0xFFFF, 0, 0x10FFFF};
   if (w->str && width == w->width) {
     if (PyUnicode_Resize(&w->str, (Py_ssize_t)w->capacity) < 0) return -1;

@@ -18,6 +18,12 @@ static size_t pygt_whole_characters(const uint8_t *p, size_t n) {
   return n;
 }
 
+static size_t pygt_count_characters(const uint8_t *p, size_t n) {
+  size_t count = 0;
+  for (size_t i = 0; i < n; i++) count += (p[i] & 0xC0) != 0x80;
+  return count;
+}
+
 /* One character, whose first byte is no ASCII; its length in bytes. */
 static inline unsigned pygt_take(const uint8_t *p, uint32_t *c) {
   uint32_t w;

@@ -236,25 +236,23 @@ class Decoding:
         array = np.array(ids, np.uint32)
         size = self._library.left(array.ctypes.data, len(array), skip, raw)
         out = np.full(size + 64, 0xAA, np.uint8)
-        facts = np.zeros(2, np.int64)
+        flags = np.zeros(1, np.int64)
         written = self._library.write(
-            array.ctypes.data, len(array), skip, raw, out.ctypes.data, step, size, facts.ctypes.data
+            array.ctypes.data, len(array), skip, raw, out.ctypes.data, step, size, flags.ctypes.data
         )
         assert written == size, (written, size)
         assert (out[size:] == 0xAA).all(), "more is written than counted"
         data = out[:size].tobytes()
-        self._check_facts(data, *facts.tolist(), raw)
+        self._check_flags(data, int(flags[0]), raw)
         return data
 
-    def _check_facts(self, data: bytes, chars: int, flags: int, raw: bool) -> None:
-        """That characters are counted and the kind of text is known before it is seen."""
+    def _check_flags(self, data: bytes, flags: int, raw: bool) -> None:
+        """That the kind of text is known before it is seen."""
         try:
             text = data.decode()
         except UnicodeDecodeError:
             assert flags & 2
             return
-        trimmed = self.plan.tables.constants["decode_trim"]
-        assert len(text) <= chars <= len(text) + trimmed
         assert bool(flags & 1) == (not text.isascii())
         assert bool(flags & 4) == (max(text, default="") > "\u00ff")
         assert bool(flags & 8) == (max(text, default="") > "\uffff")
@@ -269,7 +267,7 @@ int64_t left(const uint32_t *ids, int64_t n, int skip, int raw) {
   gt_decode_begin(&d, ids, n, skip, raw);
   return gt_decode_left(&d);
 }
-int64_t write(const uint32_t *ids, int64_t n, int skip, int raw, uint8_t *out, int64_t step, int64_t size, int64_t *facts) {
+int64_t write(const uint32_t *ids, int64_t n, int skip, int raw, uint8_t *out, int64_t step, int64_t size, int64_t *flags) {
   gt_decoder d;
   gt_decode_begin(&d, ids, n, skip, raw);
   int64_t total = 0;
@@ -278,8 +276,7 @@ int64_t write(const uint32_t *ids, int64_t n, int skip, int raw, uint8_t *out, i
     if (!room) room = 1; /* tokens without bytes may follow */
     total += (int64_t)gt_decode_some(&d, out + total, (size_t)room);
   }
-  facts[0] = d.chars;
-  facts[1] = d.flags;
+  *flags = d.flags;
   return total;
 }
 """

@@ -246,9 +246,9 @@ static size_t handle(const uint8_t *p, size_t n, uint8_t **out) { /* a step and 
   if (n > 4) memcpy(ids, p + 4, n - 4);
   const int64_t count = n > 4 ? (int64_t)(n - 4) / 4 : 0;
   const int64_t size = left(ids, count, p[1], p[2]);
-  int64_t facts[2], room = size - (p[3] < size ? p[3] : size);
+  int64_t flags, room = size - (p[3] < size ? p[3] : size);
   *out = malloc(size ? (size_t)size : 1); /* not a byte more */
-  write(ids, count, p[1], p[2], *out, p[0] ? p[0] : 1000, size, facts);
+  write(ids, count, p[1], p[2], *out, p[0] ? p[0] : 1000, size, &flags);
   uint8_t *const few = malloc(room ? (size_t)room : 1);
   if (gt_decode(ids, count, p[1], few, room) != left(ids, count, p[1], 1)) abort();
   free(few);

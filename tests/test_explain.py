@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gigatok_compile.definition import read_definition
+from gigatok_compile.driver import plan_definition_decoder
 from gigatok_compile.explain import explain
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.split_plan import plan_split
@@ -31,7 +32,9 @@ def told(toy_definition: Any, tmp_path: Any) -> Any:
         split = plan_split(definition)
         added = plan_added_tokens(definition.added_tokens, lambda text: text, exclusive=False)
         native = split.kernel is not None
-        return explain(definition, split, added, "vocabulary facts" if native else None, TABLES if native else None)
+        decoder = plan_definition_decoder(definition)
+        facts, tables = ("vocabulary facts", TABLES) if native else (None, None)
+        return explain(definition, split, added, decoder, facts, tables)
 
     return tell
 

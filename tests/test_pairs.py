@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from gigatok_compile.definition import read_definition
+from gigatok_compile.definition.fields import Fields
+from gigatok_compile.definition.post_processor import read_post_processor
 from gigatok_compile.definition_data import write_definition_data
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import PostProcessor, Template
@@ -270,3 +272,15 @@ def test_bytes_and_buffers_are_pairs_too_and_faults_name_the_item(engines: Any) 
     for wrong in (("a", "b", "c"), ("a",), ["a", "b"], ("a", 3)):
         with pytest.raises(TypeError, match=r"texts\[1\] must be str"):
             ours.encode_batch(["a", wrong])
+
+
+def test_known_hard_case_of_a_pair(shared: Any) -> None:
+    """Of faults.json: type ids of a template, with the ids of its texts as recorded (its model is no BPE)."""
+    case = shared.faults["post-pair-typeids"]
+    made = json.loads((shared.root / "cases" / case["model_or_config"]).read_text("utf-8"))
+    post, warnings = read_post_processor(Fields.of(made["post_processor"], "post_processor"))
+    engine = tokenizers.Tokenizer.from_str(json.dumps(made))
+    first, second = (engine.encode(text, add_special_tokens=False).ids for text in case["input"])
+    right = case["expected"]
+    assert filled(post.pair, {"A": first, "B": second}) == (right["ids"], right["type_ids"])
+    assert warnings == ()

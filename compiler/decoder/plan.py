@@ -27,7 +27,7 @@ from gigatok_runtime.decoding import alphabet_bytes, byte_of, decoder_step
 from gigatok_runtime.manifest import DecoderEntry
 
 NOT_ASCII, NOT_WHOLE, ABOVE_FF, ABOVE_FFFF, GAP, HIDDEN, BYTE, LONG = (1 << bit for bit in range(8))
-INLINE = 13  # bytes of text in an entry
+INLINE = 14  # bytes of text in an entry
 
 _POSITIONS = ("middle", "first", "last", "only")  # of a token among all
 
@@ -279,7 +279,7 @@ def _tables(chain: _Chain, hidden: Sequence[int]) -> TableSet:
         for data, value in zip(chain.data["middle"], byte_values, strict=True)
     ]
     entries = _entries([*middle, None], [*flags, 0], blob)
-    tables = [Table("decode_entries", entries, "two words an id: its text, bytes, characters, flags; see decode.h")]
+    tables = [Table("decode_entries", entries, "two words an id: its text, flags, length; see decode.h")]
     constants = {
         "decode_size": size,
         "decode_positions": 0,
@@ -322,14 +322,12 @@ def _entries(texts: Sequence[bytes | None], flags: Sequence[int], blob: bytearra
             found[at + 14] = flag | GAP
             continue
         flag |= _kind(text)
-        chars = sum(byte & 0xC0 != 0x80 for byte in text) if flag & NOT_ASCII else len(text)
         if len(text) <= INLINE:
             found[at : at + len(text)] = text
-            found[at + 13], found[at + 14], found[at + 15] = chars, flag, len(text)
+            found[at + 14], found[at + 15] = flag, len(text)
             continue
         found[at : at + 4] = len(blob).to_bytes(4, "little")
         found[at + 4 : at + 8] = len(text).to_bytes(4, "little")
-        found[at + 8 : at + 12] = chars.to_bytes(4, "little")
         found[at + 14] = flag | LONG
         blob += text
     return np.frombuffer(bytes(found), "<u8").astype(np.uint64)

@@ -153,7 +153,6 @@ enum { GT_NOT_ASCII = 1, GT_NOT_WHOLE = 2, GT_ABOVE_FF = 4, GT_ABOVE_FFFF = 8 };
 typedef struct {
   const uint32_t *ids;
   int64_t n, at;
-  int64_t chars;
   uint32_t flags;
   size_t offset;
   int skip;
@@ -161,7 +160,7 @@ typedef struct {
 
 static void gt_decode_begin(gt_decoder *d, const uint32_t *ids, int64_t n, int skip_special, int raw) {
   (void)raw;
-  *d = (gt_decoder){ids, n, 0, 0, 0, 0, skip_special};
+  *d = (gt_decoder){ids, n, 0, 0, 0, skip_special};
 }
 
 static size_t gt_decode_some(gt_decoder *d, uint8_t *out, size_t capacity) {
@@ -175,7 +174,6 @@ static size_t gt_decode_some(gt_decoder *d, uint8_t *out, size_t capacity) {
     }
     const uint8_t byte = token[d->offset];
     out[total++] = byte;
-    d->chars += (byte & 0xC0) != 0x80;
     if (byte >= 0x80) d->flags |= GT_NOT_ASCII | GT_NOT_WHOLE;
     if (byte >= 0xC4) d->flags |= GT_ABOVE_FF;
     if (byte >= 0xF0) d->flags |= GT_ABOVE_FFFF;
