@@ -39,6 +39,8 @@ uint8_t gt_added0_finder[98], gt_added1_finder[98], gt_added0_labels[SIZE], gt_a
 uint32_t gt_added0_root[256], gt_added1_root[256], gt_added0_children[SIZE], gt_added1_children[SIZE];
 int32_t gt_added0_tokens[SIZE], gt_added1_tokens[SIZE];
 int test_words_count, test_exclusive;
+#define GT_ADDED_COUNT 1
+#define GT_ADDED_RUNS 0
 #define GT_ADDED0_COUNT 1
 #define GT_ADDED1_COUNT 1
 #define GT_ADDED_WORDS_COUNT test_words_count
