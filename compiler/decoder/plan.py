@@ -165,13 +165,18 @@ def _run(
 
 
 def _of_model(decoding: SentencePieceDecoding) -> _Chain:
-    """How a SentencePiece model decodes. An id that shows nothing is a text without bytes and no gap: it ends a run."""
+    """How a SentencePiece model decodes. An id that shows nothing is a text without bytes and no gap: it ends a run.
+
+    An ASCII byte is a character by itself, and what is left before it is no part of one, so it need not be a byte token. Line
+    feeds are such pieces in most models.
+    """
     chain = _Chain([None] * len(decoding.shown))
     chain.sentencepiece = decoding
     shown: list[bytes | None] = [*decoding.shown]
     chain.data = dict.fromkeys(_POSITIONS, shown)
     chain.byte_values = [
-        text[0] if kind == BYTE_PIECE else None for text, kind in zip(decoding.shown, decoding.kinds, strict=True)
+        text[0] if kind == BYTE_PIECE and not text.isascii() else None
+        for text, kind in zip(decoding.shown, decoding.kinds, strict=True)
     ]
     chain.byte_fallback = any(value is not None for value in chain.byte_values)
     return chain
