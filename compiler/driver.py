@@ -235,7 +235,9 @@ def plan_definition_decoder(definition: TokenizerDefinition) -> DecodePlan:
         as_bytes,
     )
     hidden = [token.id for token, hide in zip(added, hidden_added_tokens(definition), strict=True) if hide]
-    return plan_decoder(definition.decoder, decoder_entries(definition.decoder), names, hidden)
+    return plan_decoder(
+        definition.decoder, decoder_entries(definition.decoder), names, hidden, definition.sentencepiece
+    )
 
 
 def slow_tiers(compilation: Compilation) -> list[str]:

@@ -11,7 +11,11 @@
  *
  * A decoder may have other texts for the first token and the last one (GT_DECODE_POSITIONS: sorted ids and their entries), leave out a token
  * that is the one before it again (GT_DECODE_CTC), take `GT_DECODE_TRIM` bytes GT_DECODE_TRIM_BYTE off the front
- * of the whole, and have byte tokens, whose runs are UTF-8 or else one U+FFFD a byte (GT_DECODE_BYTE_FALLBACK).
+ * of the whole, and have byte tokens, whose runs are UTF-8 or else one U+FFFD a byte (GT_DECODE_BYTE_FALLBACK), or of
+ * which each byte that is no part of a character is one (GT_DECODE_BYTE_EACH as well).
+ *
+ * SentencePiece drops the mark, one byte, of tokens that begin a text (GT_DECODE_MARKS: 1 of the first one that is marked, 2
+ * of every one until something shows). gt_decode_marked has a bit for each id: whether its text begins with a mark.
  *
  * Names of tokens (compiler/vocabulary/token_lookup.py): gt_token_blob, gt_token_offsets (entries 0 to GT_MAX_ID + 1; an id
  * without bytes is a gap), gt_token_slots, gt_token_names, gt_token_name_ends, gt_token_name_ids; GT_TOKEN_SLOTS_LOG2,
@@ -44,7 +48,7 @@ typedef struct {
   int64_t n, at;       /* at: the id that comes next */
   size_t offset;       /* so many bytes of it are out already */
   int64_t first, last; /* with GT_DECODE_POSITIONS: where the first and the last token stand, or n */
-  int64_t run_end;     /* with GT_DECODE_BYTE_FALLBACK: up to there the run of byte tokens is known ... */
+  int64_t run_end;     /* with GT_DECODE_BYTE_FALLBACK: up to there the run of byte tokens, or a part, is known ... */
   int run_bad;         /* ... to be no UTF-8 */
   uint32_t before;     /* with GT_DECODE_CTC: class of the token before */
   uint32_t skip;       /* tokens with these flags are left out */
@@ -105,8 +109,10 @@ GT_INLINE int gt_decode_again(gt_decoder *d GT_UNUSED, int64_t i GT_UNUSED) {
 
 #if GT_DECODE_BYTE_FALLBACK
 /* The run of byte tokens that begins at i: where it ends, and whether its bytes are UTF-8. Tokens that are left out do not
- * end it. */
+ * end it. With GT_DECODE_BYTE_EACH only its first character, or its first byte if that begins none. Few tokens are looked at
+ * twice then: what stops the search for the rest of a character is a bad byte by itself, or begins the next search. */
 static void gt_decode_run(gt_decoder *d, int64_t i) {
+  const int64_t begin = i;
   unsigned needed = 0, low = 0x80, high = 0xBF; /* continuation bytes, and the range of the next one */
   int bad = 0;
   for (; i < d->n; i++) {
@@ -125,9 +131,13 @@ static void gt_decode_run(gt_decoder *d, int64_t i) {
       low = byte == 0xE0 ? 0xA0 : byte == 0xF0 ? 0x90 : 0x80;
       high = byte == 0xED ? 0x9F : byte == 0xF4 ? 0x8F : 0xBF;
     }
+    if (GT_DECODE_BYTE_EACH && (bad || !needed)) {
+      i++;
+      break;
+    }
   }
-  d->run_end = i;
   d->run_bad = bad || needed;
+  d->run_end = GT_DECODE_BYTE_EACH && d->run_bad ? begin + 1 : i;
 }
 
 /* Does the byte token at i become U+FFFD? */
@@ -156,6 +166,26 @@ static void gt_decode_trim(gt_decoder *d) {
 }
 #endif
 
+#if GT_DECODE_MARKS
+/* Step over marks that are dropped. What a token shows after its mark is left to be written. */
+static void gt_decode_marks(gt_decoder *d) {
+  for (; d->at < d->n; d->at++) {
+    const uint32_t index = gt_entry_index(d->ids[d->at]);
+    const gt_spelled token = gt_spell(gt_entry_at(d, d->at));
+    if (token.flags & d->skip || !token.length) continue;
+    if (!(gt_decode_marked[index >> 3] >> (index & 7) & 1)) return;
+    if (token.length > 1) {
+      d->offset = 1;
+      return;
+    }
+    if (GT_DECODE_MARKS == 1) {
+      d->at++;
+      return;
+    }
+  }
+}
+#endif
+
 /* A decoder for `n` ids. */
 static void gt_decode_begin(gt_decoder *d, const uint32_t *ids, int64_t n, int skip_special, int raw) {
   *d = (gt_decoder){.ids = ids, .n = n, .first = n, .last = n, .raw = raw, .before = UINT32_MAX};
@@ -169,6 +199,9 @@ static void gt_decode_begin(gt_decoder *d, const uint32_t *ids, int64_t n, int s
 #endif
 #if GT_DECODE_TRIM
   gt_decode_trim(d);
+#endif
+#if GT_DECODE_MARKS
+  gt_decode_marks(d);
 #endif
 }
 

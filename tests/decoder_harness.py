@@ -203,31 +203,12 @@ WORDS: list[str | None] = [
 ]
 
 
-class Decoding:
-    """One decoder over one list of tokens, in every engine. hidden: ids left out when special tokens are skipped."""
+class Compiled:
+    """The tables of a plan, compiled by themselves."""
 
-    def __init__(self, decoder: Any, words: Words, hidden: Sequence[int] = ()) -> None:
-        self.decoder = decoder
-        self.words = words
-        self.hidden = frozenset(hidden)
-        steps = read_decoder(None if decoder is None else Fields.of(decoder, "decoder"))
-        self.entries = decoder_entries(steps)
-        self.plan: DecodePlan = plan_decoder(steps, self.entries, words, list(hidden))
-        self.steps = decoder_steps(self.entries or ())
+    def __init__(self, plan: DecodePlan) -> None:
+        self.plan = plan
         self._library: ctypes.CDLL | None = None
-
-    def tokens(self, ids: Sequence[int], skip: bool) -> list[str]:
-        found = [self.words[i] for i in ids if i < len(self.words) and not (skip and i in self.hidden)]
-        return [word for word in found if word is not None]
-
-    def python(self, ids: Sequence[int], skip: bool = False) -> str:
-        joint = " " if self.decoder is None else ""
-        return joint.join(run_steps(self.steps, self.tokens(ids, skip)))
-
-    def python_bytes(self, ids: Sequence[int], skip: bool = False) -> bytes:
-        joint = " " if self.decoder is None else ""
-        text = joint.join(run_steps(self.steps, self.tokens(ids, skip), "surrogateescape"))
-        return text.encode("utf-8", "surrogateescape")
 
     def compiled(self, ids: Sequence[int], skip: bool = False, *, raw: bool = False, step: int = 1 << 20) -> bytes:
         """What the tables give, written `step` bytes at a time. Text that may be ill-formed comes as it is."""
@@ -246,6 +227,14 @@ class Decoding:
         self._check_flags(data, int(flags[0]), raw)
         return data
 
+    def sanitized(self, records: list[bytes]) -> list[bytes]:
+        """What is written under the sanitizers for each record (see HANDLE)."""
+        tables = self.plan.tables | plan_token_lookup([], [], [])
+        kernels = vocabularies["kernels"]
+        source = kernels["table_source"](tables) + "#include <stdlib.h>\n" + FUNCTIONS + HANDLE
+        found: list[bytes] = kernels["run_sanitized"](source, records, 0)
+        return found
+
     def _check_flags(self, data: bytes, flags: int, raw: bool) -> None:
         """That the kind of text is known before it is seen."""
         try:
@@ -257,6 +246,32 @@ class Decoding:
         assert bool(flags & 4) == (max(text, default="") > "\u00ff")
         assert bool(flags & 8) == (max(text, default="") > "\uffff")
         assert raw or flags & 2 == 0 or self.plan.lossy
+
+
+class Decoding(Compiled):
+    """One decoder over one list of tokens, in every engine. hidden: ids left out when special tokens are skipped."""
+
+    def __init__(self, decoder: Any, words: Words, hidden: Sequence[int] = ()) -> None:
+        self.decoder = decoder
+        self.words = words
+        self.hidden = frozenset(hidden)
+        steps = read_decoder(None if decoder is None else Fields.of(decoder, "decoder"))
+        self.entries = decoder_entries(steps)
+        super().__init__(plan_decoder(steps, self.entries, words, list(hidden)))
+        self.steps = decoder_steps(self.entries or ())
+
+    def tokens(self, ids: Sequence[int], skip: bool) -> list[str]:
+        found = [self.words[i] for i in ids if i < len(self.words) and not (skip and i in self.hidden)]
+        return [word for word in found if word is not None]
+
+    def python(self, ids: Sequence[int], skip: bool = False) -> str:
+        joint = " " if self.decoder is None else ""
+        return joint.join(run_steps(self.steps, self.tokens(ids, skip)))
+
+    def python_bytes(self, ids: Sequence[int], skip: bool = False) -> bytes:
+        joint = " " if self.decoder is None else ""
+        text = joint.join(run_steps(self.steps, self.tokens(ids, skip), "surrogateescape"))
+        return text.encode("utf-8", "surrogateescape")
 
 
 FUNCTIONS = r"""
@@ -278,6 +293,24 @@ int64_t write(const uint32_t *ids, int64_t n, int skip, int raw, uint8_t *out, i
   }
   *flags = d.flags;
   return total;
+}
+"""
+
+
+HANDLE = r"""
+static size_t handle(const uint8_t *p, size_t n, uint8_t **out) { /* a step and three options, then ids */
+  uint32_t *const ids = malloc(n);
+  if (n > 4) memcpy(ids, p + 4, n - 4);
+  const int64_t count = n > 4 ? (int64_t)(n - 4) / 4 : 0;
+  const int64_t size = left(ids, count, p[1], p[2]);
+  int64_t flags, room = size - (p[3] < size ? p[3] : size);
+  *out = malloc(size ? (size_t)size : 1); /* not a byte more */
+  write(ids, count, p[1], p[2], *out, p[0] ? p[0] : 1000, size, &flags);
+  uint8_t *const few = malloc(room ? (size_t)room : 1);
+  if (gt_decode(ids, count, p[1], few, room) != left(ids, count, p[1], 1)) abort();
+  free(few);
+  free(ids);
+  return (size_t)size;
 }
 """
 

@@ -240,30 +240,9 @@ def test_a_stream_takes_several_ids_and_keeps_its_state_when_one_is_bad() -> Non
 # ------------------------------------------------------------------ memory
 
 
-HANDLE = r"""
-static size_t handle(const uint8_t *p, size_t n, uint8_t **out) { /* a step and three options, then ids */
-  uint32_t *const ids = malloc(n);
-  if (n > 4) memcpy(ids, p + 4, n - 4);
-  const int64_t count = n > 4 ? (int64_t)(n - 4) / 4 : 0;
-  const int64_t size = left(ids, count, p[1], p[2]);
-  int64_t flags, room = size - (p[3] < size ? p[3] : size);
-  *out = malloc(size ? (size_t)size : 1); /* not a byte more */
-  write(ids, count, p[1], p[2], *out, p[0] ? p[0] : 1000, size, &flags);
-  uint8_t *const few = malloc(room ? (size_t)room : 1);
-  if (gt_decode(ids, count, p[1], few, room) != left(ids, count, p[1], 1)) abort();
-  free(few);
-  free(ids);
-  return (size_t)size;
-}
-"""
-
-
 @pytest.mark.parametrize("name", ["byte level", "llama", "metaspace, bytes", "word piece", "bpe", "ctc", "none"])
 def test_nothing_outside_the_buffers_is_read_or_written(name: str) -> None:
     ours = made(name)[0]
-    tables = ours.plan.tables | harness["plan_token_lookup"]([], [], [])
-    kernels = harness["vocabularies"]["kernels"]
-    source = kernels["table_source"](tables) + "#include <stdlib.h>\n" + harness["FUNCTIONS"] + HANDLE
     rng = random.Random(name)
     records, right = [], []
     for _ in range(300):
@@ -272,4 +251,4 @@ def test_nothing_outside_the_buffers_is_read_or_written(name: str) -> None:
         options = bytes([rng.choice([0, 1, 5, 16, 40]), skip, 1, rng.choice([0, 1, 20, 200])])
         records.append(options + b"".join(number.to_bytes(4, "little") for number in ids))
         right.append(ours.python_bytes(ids, skip))
-    assert kernels["run_sanitized"](source, records, 0) == right
+    assert ours.sanitized(records) == right

@@ -8,6 +8,8 @@ join. So the chain is run on all ids in four places (in the middle, first, last,
 - ByteFallback joins runs of byte tokens. They are marked, and the kernel looks at each run.
 - CTC leaves out a token that is the one before it again. Tokens get a class; equal neighbours are dropped.
 - No decoder at all joins with spaces: a space before every token but the first.
+- SentencePiece is no chain: its texts are what the definition says, its runs of byte pieces are looked at character by
+  character, and the mark of the tokens that begin a text is stepped over.
 
 A chain that is of no such form runs in plain Python (`gigatok_runtime.decoding`), which is also what all tables are checked
 against.
@@ -17,26 +19,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 from gigatok_compile.errors import DefinitionError
-from gigatok_compile.ir.definition import DecoderStep
+from gigatok_compile.ir.definition import DecoderStep, SentencePieceDecoding
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_runtime.decoding import alphabet_bytes, byte_of, decoder_step
 from gigatok_runtime.manifest import DecoderEntry
+from gigatok_runtime.sentencepiece import BYTE as BYTE_PIECE
+from gigatok_runtime.sentencepiece import MARKED
 
 NOT_ASCII, NOT_WHOLE, ABOVE_FF, ABOVE_FFFF, GAP, HIDDEN, BYTE, LONG = (1 << bit for bit in range(8))
 INLINE = 14  # bytes of text in an entry
 
 _POSITIONS = ("middle", "first", "last", "only")  # of a token among all
+_STRIPS: Final = ("none", "first", "every")  # GT_DECODE_MARKS counts them
 
 Words = list[str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class DecodePlan:
-    """engine: "native" with `tables`, or "python". reason: why not native. positions: the first or last token differs."""
+    """engine: "native" with `tables`, or "python". reason: why not native. positions: the first or last token differs.
+
+    marks: which tokens lose their mark at the beginning of a text, as SentencePieceDecoding.strip.
+    """
 
     engine: str
     reason: str
@@ -44,6 +53,7 @@ class DecodePlan:
     positions: bool = False
     byte_fallback: bool = False
     lossy: bool = False
+    marks: str = "none"
 
     def __str__(self) -> str:
         if self.engine == "python":
@@ -52,6 +62,7 @@ class DecodePlan:
             "texts of the first or last token differ" if self.positions else "",
             "runs of byte tokens" if self.byte_fallback else "",
             "bytes that need not be UTF-8" if self.lossy else "",
+            {"none": "", "first": "the first mark dropped", "every": "marks at the beginning dropped"}[self.marks],
         ]
         return f"decoder: native, {self.tables.bytes:,} bytes of tables; {', '.join(filter(None, traits)) or 'whole characters'}"
 
@@ -67,6 +78,8 @@ class _Chain:
         self.words: dict[str, Words] = {position: list(names) for position in _POSITIONS}
         self.classes: Words | None = None  # what CTC compares
         self.byte_fallback = False
+        self.byte_values: list[int | None] = [None] * len(names)  # of byte tokens, by id
+        self.sentencepiece: SentencePieceDecoding | None = None
         self.data: dict[str, list[bytes | None]] | None = None  # once joined
         self.lossy = False
         self.trim: tuple[int, int] = (0, 0)  # how many of which byte
@@ -86,18 +99,13 @@ class _Chain:
             self.data[position] = done[id(words)]
         self.lossy = to_bytes
 
-    def byte_values(self) -> list[int | None]:
-        """Of byte tokens, by id."""
-        if not self.byte_fallback:
-            return [None] * len(self.words["middle"])
-        return [None if word is None else byte_of(word) for word in self.words["middle"]]
-
 
 def plan_decoder(
     steps: Sequence[DecoderStep] | None,
     entries: Sequence[DecoderEntry] | None,
     names: Sequence[str | bytes | None],
     hidden: Sequence[int],
+    sentencepiece: SentencePieceDecoding | None = None,
 ) -> DecodePlan:
     """The plan.
 
@@ -106,16 +114,18 @@ def plan_decoder(
         entries: the same for the runtime (`decoder_entries`).
         names: what decoders see of every id, None for gaps; bytes for a rank file.
         hidden: ids that are left out when special tokens are to be skipped.
+        sentencepiece: how a `.model` decodes, whatever the other arguments say.
 
     Raises:
         DefinitionError: a Strip on which the reference crashes.
     """
     names = names or [None]  # C has no empty arrays
     try:
-        chain = _run(steps, entries, names)
+        chain = _run(steps, entries, names) if sentencepiece is None else _of_model(sentencepiece)
     except _NotNative as error:
         return DecodePlan("python", str(error), _tables(_Chain([None] * len(names)), ()))
-    return DecodePlan("native", "", _tables(chain, hidden), _differs(chain), chain.byte_fallback, chain.lossy)
+    marks = "none" if sentencepiece is None else sentencepiece.strip
+    return DecodePlan("native", "", _tables(chain, hidden), _differs(chain), chain.byte_fallback, chain.lossy, marks)
 
 
 def token_names(
@@ -140,8 +150,6 @@ def _run(
         chain.data = dict.fromkeys(_POSITIONS, data)
         chain.lossy = True
         return chain
-    if steps is not None and any(step.kind == "SentencePiece" for step in steps):
-        raise _NotNative("SentencePiece drops the mark of the first piece that shows, and looks at each byte of a run")
     chain = _Chain([name.decode("utf-8", "replace") if isinstance(name, bytes) else name for name in names])
     for step, entry in zip(steps or (), entries or (), strict=True):
         if chain.data is None:
@@ -153,6 +161,24 @@ def _run(
             spaced: Words = [None if word is None else f" {word}" for word in chain.words["middle"]]
             chain.words["middle"] = chain.words["last"] = spaced
         chain.join()
+    return chain
+
+
+def _of_model(decoding: SentencePieceDecoding) -> _Chain:
+    """How a SentencePiece model decodes. An id that shows nothing is a text without bytes and no gap: it ends a run.
+
+    An ASCII byte is a character by itself, and what is left before it is no part of one, so it need not be a byte token. Line
+    feeds are such pieces in most models.
+    """
+    chain = _Chain([None] * len(decoding.shown))
+    chain.sentencepiece = decoding
+    shown: list[bytes | None] = [*decoding.shown]
+    chain.data = dict.fromkeys(_POSITIONS, shown)
+    chain.byte_values = [
+        text[0] if kind == BYTE_PIECE and not text.isascii() else None
+        for text, kind in zip(decoding.shown, decoding.kinds, strict=True)
+    ]
+    chain.byte_fallback = any(value is not None for value in chain.byte_values)
     return chain
 
 
@@ -168,6 +194,7 @@ def _on_tokens(chain: _Chain, step: DecoderStep, entry: DecoderEntry) -> None:
         raise _NotNative(f"{step.kind} comes after ByteFallback and before the tokens are joined")
     elif step.kind == "ByteFallback":
         chain.byte_fallback = True
+        chain.byte_values = [_byte(word) for word in chain.words["middle"]]
         for words in chain.words.values():
             if words is not chain.words["middle"] and any(
                 one != other and (_byte(one) is not None or _byte(other) is not None)
@@ -266,7 +293,7 @@ def _tables(chain: _Chain, hidden: Sequence[int]) -> TableSet:
     if chain.data is None:
         chain.join()
     assert chain.data is not None
-    byte_values = chain.byte_values()
+    byte_values = chain.byte_values
     is_hidden = set(hidden)
     blob = bytearray()
     size = len(chain.data["middle"])
@@ -284,10 +311,12 @@ def _tables(chain: _Chain, hidden: Sequence[int]) -> TableSet:
         "decode_size": size,
         "decode_positions": 0,
         "decode_byte_fallback": int(chain.byte_fallback),
+        "decode_byte_each": int(chain.sentencepiece is not None),
         "decode_lossy": int(chain.lossy),
         "decode_ctc": int(chain.classes is not None),
         "decode_trim": chain.trim[0],
         "decode_trim_byte": chain.trim[1],
+        "decode_marks": 0 if chain.sentencepiece is None else _STRIPS.index(chain.sentencepiece.strip),
     }
     if _differs(chain):
         constants["decode_positions"] = 1
@@ -307,6 +336,10 @@ def _tables(chain: _Chain, hidden: Sequence[int]) -> TableSet:
         numbers: dict[str | None, int] = {}
         classes = [numbers.setdefault(word, len(numbers)) for word in chain.classes]
         tables.append(Table("decode_classes", np.array([*classes, 0], np.uint32), "tokens with equal ones are equal"))
+    if constants["decode_marks"]:
+        assert chain.sentencepiece is not None
+        marked = np.packbits(chain.sentencepiece.kinds == MARKED, bitorder="little")
+        tables.append(Table("decode_marked", marked, "a bit an id: its text begins with a mark"))
     if len(blob) >= 1 << 32:
         raise DefinitionError(f"the tokens take {len(blob)} bytes together, over 4 GiB", where="model.vocab")
     tables.append(Table("decode_blob", np.frombuffer(bytes(blob), np.uint8), f"texts of over {INLINE} bytes"))
