@@ -250,7 +250,7 @@ def test_the_finder_of_any_form_finds_every_character_with_flags(form: str) -> N
         assert finder.accepts([chr(c)])
     assert not finder.accepts("abc ~")
     assert not finder.accepts("你好世界")
-    assert form.endswith("D") or not finder.accepts("éßñприветひらがな한국어")
+    assert form != "NFC" or not finder.accepts("éßñприветひらがな한국어")
 
 
 def test_a_megabyte_of_marks_is_safe_and_fast(kernel: Kernel) -> None:
