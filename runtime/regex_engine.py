@@ -27,7 +27,7 @@ from gigatok_runtime.special import Special, joins_surrogates, resolve_modes
 from gigatok_runtime.splitting import Splitter
 from gigatok_runtime.texts import Buffer, Errors, Ids, Text, as_bytes, as_str, check_errors, check_threads
 
-PieceStep = Callable[[str], list[str]]  # or a _Metaspace
+PieceStep = Callable[[str], list[str]]  # or a _Metaspace or a _Split
 Spans = list[tuple[int, int]]
 
 
@@ -84,8 +84,14 @@ class RegexEngine:
         for step in self.steps:
             if isinstance(step, _Metaspace):
                 pieces = [step.replaced(piece, at_start and number == 0) for number, piece in enumerate(pieces)]
-            elif not (isinstance(step, _Split) and step.derived):
+            elif not isinstance(step, _Split):
                 pieces = [part for piece in pieces for part in step(piece)]
+            elif not step.derived:
+                spans = [step.spans(piece) for piece in pieces]
+                at_start = (
+                    at_start and bool(spans and spans[0]) and spans[0][0][0] == 0
+                )  # or the step removed the start
+                pieces = [piece[a:b] for piece, cuts in zip(pieces, spans, strict=True) for a, b in cuts]
         found = [piece.encode() for piece in pieces]
         for splitter in self.byte_steps:
             found = [piece[start:stop] for piece in found for start, stop in splitter.spans(bytes_to_alphabet(piece))]
@@ -273,9 +279,6 @@ class _Split:
     def spans(self, piece: str) -> Spans:
         return self.splitter.spans(piece.translate(self.swap) if self.swap else piece)
 
-    def __call__(self, piece: str) -> list[str]:
-        return [piece[start:end] for start, end in self.spans(piece)]
-
 
 class _Metaspace:
     """The Metaspace pre-tokenizer: spaces become its mark, or (respelled) marks become spaces, and one is put before a piece
@@ -296,10 +299,12 @@ def _prefix_space(piece: str) -> list[str]:
     return [piece if piece.startswith(" ") else " " + piece]
 
 
-def _piece_steps(manifest: Manifest, data: DefinitionData) -> tuple[list[PieceStep | _Metaspace], list[Splitter]]:
+def _piece_steps(
+    manifest: Manifest, data: DefinitionData
+) -> tuple[list[PieceStep | _Metaspace | _Split], list[Splitter]]:
     """Steps on text, and after them those on characters that stand for bytes."""
     patterns = iter(data.patterns)
-    steps: list[PieceStep | _Metaspace] = []
+    steps: list[PieceStep | _Metaspace | _Split] = []
     byte_steps: list[Splitter] = []
     for step in manifest["pre_tokenizer"]:
         match step["kind"]:

@@ -32,6 +32,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from gigatok_compile.driver import compile_definition
+from gigatok_runtime.definition_data import read_definition_data
+from gigatok_runtime.manifest import read_manifest
+from gigatok_runtime.regex_engine import RegexEngine
+from gigatok_runtime.tokenizer import Tokenizer
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -174,20 +178,60 @@ def build(name: str, source: str | Path, folder: Path, *, grammar: str | None = 
     """A native module. Compile `source`, unless that was done in this session, and import it as
     `under_test_NAME`."""
     if name not in _built:
-        package = f"under_test_{name}"
-        done = folder / f"{package}.done"
-        with locked(folder / f"{package}.lock"):
-            if not done.exists():
-                compile_definition(str(source), out_dir=folder, name=package, grammar=grammar, verify=False)
-                done.touch()
-        if str(folder) not in sys.path:
-            sys.path.insert(0, str(folder))
-        importlib.invalidate_caches()
-        module = importlib.import_module(package)
-        native = importlib.import_module(f"{package}._native")
+        package = compiled_package(name, source, folder, grammar=grammar)
+        module = importlib.import_module(package.name)
+        native = importlib.import_module(f"{package.name}._native")
         assert module._module.engine.engine == "native", f"{name} did not compile to a native module"
-        _built[name] = Built(name, folder / package, module, native.ffi, native.lib)
+        _built[name] = Built(name, package, module, native.ffi, native.lib)
     return _built[name]
+
+
+def compiled_package(name: str, source: str | Path, folder: Path, *, grammar: str | None = None) -> Path:
+    """The package `under_test_NAME`, native or not, compiled once in this session; it can be imported."""
+    package = f"under_test_{name}"
+    done = folder / f"{package}.done"
+    with locked(folder / f"{package}.lock"):
+        if not done.exists():
+            compile_definition(str(source), out_dir=folder, name=package, grammar=grammar, verify=False)
+            done.touch()
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    return folder / package
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Engines:
+    """A compiled package as all that can run it. built: None on the regex tier."""
+
+    built: Built | None
+    plain: RegexEngine
+
+    def each(self) -> Iterator[tuple[str, Any]]:
+        """(name, what has encode, encode_batch, count, decode): every instruction set with nothing learnt, then plain Python."""
+        if self.built is not None:
+            for isa in self.built.isas:
+                with self.built.isa(isa):
+                    self.built.lib.gt_release_thread()
+                    yield isa, self.built.module
+        yield "regex", self.plain
+
+    def tokenizers(self) -> list[Tokenizer]:
+        """The objects for calls that a module has not itself."""
+        native = [] if self.built is None else [self.built.module.tokenizer]
+        return [*native, Tokenizer("plain", self.plain, self.plain.manifest)]
+
+
+def engines(
+    name: str, source: str | Path | Mapping[str, Any], folder: Path, *, tier: str = "native", grammar: str | None = None
+) -> Engines:
+    """Compile a file, or a made-up tokenizer.json, which must come out on `tier` ("native" or "regex")."""
+    path = write_toy(name, source, folder) if isinstance(source, Mapping) else source
+    package = compiled_package(name, path, folder, grammar=grammar)
+    manifest = read_manifest(package)
+    assert manifest["engine"] == tier, f"{name} is on the tier {manifest['engine']}"
+    built = build(name, path, folder, grammar=grammar) if tier == "native" else None
+    return Engines(built, RegexEngine(manifest, read_definition_data(package)))
 
 
 def build_model(name: str, folder: Path) -> Built:
@@ -196,11 +240,15 @@ def build_model(name: str, folder: Path) -> Built:
 
 def build_toy(name: str, definition: Mapping[str, Any], folder: Path) -> Built:
     """A module of a made-up tokenizer.json."""
+    return build(name, write_toy(name, definition, folder), folder)
+
+
+def write_toy(name: str, definition: Mapping[str, Any], folder: Path) -> Path:
     path = folder / f"{name}.json"
     with locked(folder / f"{name}.write"):
         if not path.exists():
             path.write_text(json.dumps(definition), encoding="utf-8")
-    return build(name, path, folder)
+    return path
 
 
 Split = tuple[str, str, bool]  # pattern, behavior, invert

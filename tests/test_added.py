@@ -45,6 +45,7 @@ int test_words_count, test_exclusive;
 #define GT_ADDED1_COUNT 1
 #define GT_ADDED_WORDS_COUNT test_words_count
 #define GT_ADDED_EXCLUSIVE test_exclusive
+#define GT_ADDED_RUNS 0
 #include "added.h"
 #include <stdlib.h>
 
@@ -292,17 +293,29 @@ def test_empty_and_equal_contents_warn_and_never_hang() -> None:
         token("", 7),
         token("e\u0301", 8, normalized=True),
         token("é", 9, normalized=True),
-        token("\u0301", 10, normalized=True),
     ]
-    plan = plan_added_tokens(tokens, lambda text: NFC(text).replace("\u0301", ""), exclusive=False)
+    plan = plan_added_tokens(tokens, NFC, exclusive=False)
     assert [w.split(":")[0] for w in plan.warnings] == [
         "added token 7 is empty",
         "added tokens 8 and 9 are both 'é' once normalized",
-        "added token 10 normalizes to nothing",
     ]
     assert Matcher(plan, NFC).whole("aéb", None, 0) == [("a", -1), ("é", 1), ("b", -1)]
     assert "no tokens" in str(plan_added_tokens([], str, exclusive=False))
     assert Matcher(plan_added_tokens([], str, exclusive=False), str).whole("<x>", None, 0) == [(c, -1) for c in "<x>"]
+
+
+def test_a_token_that_normalizes_to_nothing_is_refused() -> None:
+    """The reference finds it at every byte."""
+    with pytest.raises(DefinitionError, match="normalizes to nothing") as caught:
+        plan_added_tokens([token("a"), token(" \n", 1, normalized=True)], str.strip, exclusive=False)
+    assert caught.value.where == "added_tokens[1].content"
+    flags: dict[str, Any] = {"single_word": False, "lstrip": False, "rstrip": False, "special": False}
+    made = {
+        "added_tokens": [{"id": 3, "content": " \n", "normalized": True, **flags}],
+        "normalizer": {"type": "Strip", "strip_left": True, "strip_right": True},
+        "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [["a", "b"]]},
+    }
+    assert tokenizers.Tokenizer.from_str(json.dumps(made)).encode("ab").ids == [0, 1]
 
 
 def test_a_token_at_every_offset_of_a_block() -> None:

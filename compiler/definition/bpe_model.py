@@ -42,6 +42,10 @@ def read_vocab(fields: Fields) -> Mapping[str, int]:
     """`vocab` as the file has it, text to id; every id is a distinct number up to MAX_ID."""
     vocab = fields.child("vocab").values
     where = fields.path("vocab")
+    if not vocab:
+        raise DefinitionError(
+            "there are no entries", where=where, hint="the reference loads this, and gives no ids for any text"
+        )
     for token, number in vocab.items():
         if not is_u32(number):
             raise DefinitionError(f"the id of {token!r} must be a whole number, found {json_name(number)}", where=where)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gigatok_compile.definition.added_tokens import read_added_tokens
 from gigatok_compile.definition.bpe_model import Spelling, guess_model_type, read_bpe_model, read_vocab
@@ -16,14 +16,15 @@ from gigatok_compile.definition.respell import Respelling, respell
 from gigatok_compile.definition.truncation import read_padding, read_truncation
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import (
+    AddedToken,
     ByteLevelStep,
     MetaspaceStep,
     NormalizerStep,
     PreTokenizerStep,
+    SplitStep,
     TokenizerDefinition,
 )
 
-_MAY_TAKE_AWAY = ("Strip", "StripAccents", "Replace", "Nmt", "Precompiled", "BertNormalizer", "Bert")
 REFERENCE = "tokenizers 0.23.3"
 
 _TOP_LEVEL = (
@@ -67,6 +68,7 @@ def read_parsed_json(value: object, *, name: str, sha256: str) -> TokenizerDefin
 
     vocab = read_vocab(model)
     added_tokens, added_warnings = read_added_tokens(fields, vocab)
+    _refuse_first_where_offsets_move(pre_tokenizer, normalizer, added_tokens)
     byte_level = any(isinstance(step, ByteLevelStep) for step in pre_tokenizer)
     # a token that takes whitespace around it would take spaces where the file has marks, which are none
     strips = any(token.normalized and (token.lstrip or token.rstrip) for token in added_tokens)
@@ -101,19 +103,56 @@ def _contents(vocab: Mapping[str, int]) -> tuple[str | None, ...]:
     return tuple(contents)
 
 
-def _refuse_first_after_removal(
-    pre_tokenizer: tuple[PreTokenizerStep, ...], normalizer: tuple[NormalizerStep, ...]
+def _refuse_first_where_offsets_move(
+    pre_tokenizer: Sequence[PreTokenizerStep], normalizer: Sequence[NormalizerStep], tokens: Sequence[AddedToken]
 ) -> None:
-    """prepend_scheme "first" asks whether a piece begins at offset 0 of the *original* text. Where a normalizer takes the first
-    characters away, none does."""
-    takes = next((step for step in normalizer if step.kind in _MAY_TAKE_AWAY), None)
-    for step in pre_tokenizer:
-        if isinstance(step, MetaspaceStep) and step.prepend_scheme == "first" and takes is not None:
-            raise DefinitionError(
-                f'prepend_scheme "first" behind the normalizer {takes.kind}, which can remove the first characters, is not compiled',
-                where=step.where,
-                hint='"always" or "never"',
-            )
+    """prepend_scheme "first" asks whether a piece begins at offset 0 of the *original* text. Where a normalizer takes the
+    first characters away, none does; where it makes several of one, a cut between those leaves a second that does."""
+    first = next((s for s in pre_tokenizer if isinstance(s, MetaspaceStep) and s.prepend_scheme == "first"), None)
+    if first is None:
+        return
+    before = pre_tokenizer[: pre_tokenizer.index(first)]
+    cuts = any(step.where != first.where for step in before if isinstance(step, SplitStep))
+    contents = [token.content for token in tokens if token.normalized and token.matched]
+    for step in normalizer:
+        if not _keeps_the_start(step):
+            problem = f"the normalizer {step.kind}, which can remove the first characters"
+        elif cuts and not (step.kind == "Strip" or (step.kind == "Replace" and len(step.options["content"]) == 1)):
+            problem = f"the normalizer {step.kind} and a step that can cut what it makes of one character"
+        elif not all(_is_never_a_part(content, step) for content in contents):
+            problem = f"the normalizer {step.kind} with normalized added tokens, which can be a part of what one character becomes"
+        else:
+            continue
+        raise DefinitionError(
+            f'prepend_scheme "first" behind {problem}, is not compiled', where=first.where, hint='"always" or "never"'
+        )
+
+
+def _keeps_the_start(step: NormalizerStep) -> bool:
+    """What it makes of a text begins at the text's first character, as the reference counts."""
+    options = step.options
+    match step.kind:
+        case "NFC" | "NFD" | "NFKC" | "NFKD" | "Lowercase" | "Prepend" | "ByteLevel":
+            return True
+        case "Strip":
+            return not options["strip_left"]
+        case "Replace":  # of several characters the last one's offset is left
+            return len(options.get("string", "")) == 1 and bool(options["content"])
+    return False
+
+
+def _is_never_a_part(content: str, step: NormalizerStep) -> bool:
+    """The token does not end within what the step makes of one character."""
+    match step.kind:
+        case "Prepend" | "Strip":
+            return True  # the content has what is prepended in front of it too
+        case "Replace":
+            return len(step.options["content"]) == 1
+        case "NFC":  # nothing becomes several characters of which the first is ASCII
+            return content[:1].isascii()
+        case "Lowercase":  # U+0130 becomes i and U+0307
+            return content not in ("i", "I")
+    return False
 
 
 def _check_top_level(fields: Fields) -> None:

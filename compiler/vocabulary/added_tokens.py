@@ -82,8 +82,8 @@ def plan_added_tokens(
         runs: tokens of the first pass that need not be looked for, but for one more than the longest.
         where: field path, for errors.
 
-    Raises DefinitionError for a tiktoken set in which one special is a prefix of another: tiktoken tries specials in the
-    order of a Python set, so which one it finds changes from run to run.
+    Raises DefinitionError for a token that normalizes to nothing, and for a tiktoken set in which one special is a prefix of
+    another: tiktoken tries specials in the order of a Python set, so which one it finds changes from run to run.
     """
     warnings: list[str] = []
     numbers: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})  # by what is looked for
@@ -92,9 +92,15 @@ def plan_added_tokens(
             continue
         text = normalize(token.content) if token.normalized else token.content
         first = numbers[token.normalized].setdefault(text.encode(), number)
+        if not text and token.content:
+            raise DefinitionError(
+                f"the added token {token.content!r} normalizes to nothing, which the reference finds before every byte: it cuts "
+                "the text there, or panics inside a character",
+                where=f"{where}[{number}].content",
+                hint='take the token out, or give it "normalized": false',
+            )
         if not text:
-            why = "normalizes to nothing" if token.content else "is empty"
-            warnings.append(f"added token {token.id} {why}: it never matches")
+            warnings.append(f"added token {token.id} is empty: it never matches")
         elif first != number:
             warnings.append(
                 f"added tokens {tokens[first].id} and {token.id} are both {text!r} once normalized: {tokens[first].id} "
