@@ -38,9 +38,16 @@ class Respelling:
         return None if SPACE in text else text.replace(self.mark, SPACE)
 
 
-def respell(normalizer: Sequence[NormalizerStep], pre_tokenizer: Sequence[PreTokenizerStep]) -> Respelling:
-    """Swap the mark and the space after the step that replaces spaces; the same steps if there is none."""
+def respell(
+    normalizer: Sequence[NormalizerStep], pre_tokenizer: Sequence[PreTokenizerStep], *, marks_seen: bool = False
+) -> Respelling:
+    """Swap the mark and the space after the step that replaces spaces; the same steps if there is none.
+
+    marks_seen: something between the normalizer and the pre-tokenizer tells marks from spaces.
+    """
     mark = _replaced_by(normalizer[-1]) if normalizer else ""
+    if mark and marks_seen:
+        return Respelling(tuple(normalizer), tuple(pre_tokenizer))
     if mark:
         steps = [*normalizer[:-1], _back(normalizer[-1], mark)]
         if len(steps) > 1 and steps[-2].kind == "Prepend":

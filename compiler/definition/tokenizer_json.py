@@ -72,8 +72,9 @@ def read_parsed_json(value: object, *, name: str, sha256: str) -> TokenizerDefin
     byte_level = any(isinstance(step, ByteLevelStep) for step in pre_tokenizer)
     # a token that takes whitespace around it would take spaces where the file has marks, which are none
     strips = any(token.normalized and (token.lstrip or token.rstrip) for token in added_tokens)
-    written = byte_level or strips
-    spelled = Respelling(normalizer, pre_tokenizer) if written else respell(normalizer, pre_tokenizer)
+    spelled = Respelling(normalizer, pre_tokenizer)
+    if not byte_level:
+        spelled = respell(normalizer, pre_tokenizer, marks_seen=strips)
     contents = {token.content for token in added_tokens}
     bpe, model_warnings = read_bpe_model(model, vocab, contents, Spelling(byte_level, spelled.entry))
     return TokenizerDefinition(
