@@ -286,13 +286,8 @@ def test_a_byte_level_chain_takes_every_cutting_step_but_metaspace() -> None:
     cutting = [step for step in [*SINGLE, *CHOICES] if step != BYTE_LEVEL]
     steps = read_pre_tokenizer(Fields.of(sequence(*cutting, BYTE_MAP), "pre_tokenizer"))
     assert isinstance(steps[-1], ByteLevelStep) and len(steps) > len(cutting)
-    for chain, message in (
-        (sequence(DIGITS, metaspace(), BYTE_MAP), "Metaspace is not compiled before ByteLevel"),
-        (sequence(WHITESPACE_SPLIT, metaspace()), "Metaspace is not compiled"),
-        ({"type": "Whitespace"}, "no ByteLevel step"),
-    ):
-        with pytest.raises(DefinitionError, match=message):
-            read_pre_tokenizer(Fields.of(chain, "pre_tokenizer"))
+    with pytest.raises(DefinitionError, match="Metaspace is not compiled before ByteLevel"):
+        read_pre_tokenizer(Fields.of(sequence(DIGITS, metaspace(), BYTE_MAP), "pre_tokenizer"))
 
 
 @pytest.mark.parametrize("pattern", [r"a\p{hf:numeric}", r"a[\P{^hf:numeric}]", r"a\p{hf:script=latin}"])
