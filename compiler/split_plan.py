@@ -50,8 +50,16 @@ MAX_STATES = 254
 
 
 def plan_split(definition: TokenizerDefinition) -> SplitPlan:
-    """Compile every splitting step, then decide what runs the module."""
-    return plan_pre_tokenizer(definition.pre_tokenizer)
+    """Compile every splitting step, then decide what runs the module.
+
+    A module does what Metaspace does before it cuts, as a normalizer would, and so only where it is respelled
+    (definition/respell.py); cutting alone, as a grammar is checked, is the same either way.
+    """
+    plan = plan_pre_tokenizer(definition.pre_tokenizer)
+    for step in definition.pre_tokenizer:
+        if plan.kernel is not None and isinstance(step, MetaspaceStep) and not step.respelled:
+            return replace(plan, kernel=None, reason=f"{step.where}: Metaspace after a splitting step is not compiled")
+    return plan
 
 
 def plan_pre_tokenizer(steps: Sequence[PreTokenizerStep]) -> SplitPlan:
@@ -64,9 +72,8 @@ def plan_pre_tokenizer(steps: Sequence[PreTokenizerStep]) -> SplitPlan:
         if isinstance(step, ByteLevelStep) and step.add_prefix_space and _splits(steps[:number]):
             reason = f"{step.where}: add_prefix_space after a splitting step is not compiled"
             return replace(plan, kernel=None, reason=reason)
-        # respelled it stands before all others, and what it does is done like a normalizer's work (definition/respell.py)
-        if isinstance(step, MetaspaceStep) and not step.respelled:
-            reason = f"{step.where}: Metaspace after a splitting step is not compiled"
+        if isinstance(step, MetaspaceStep) and not step.respelled and _splits(steps[number + 1 :]):
+            reason = f"{step.where}: a step after Metaspace sees its marks, which is not compiled yet"
             return replace(plan, kernel=None, reason=reason)
     return plan
 

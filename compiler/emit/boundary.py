@@ -188,7 +188,10 @@ def _run_on(name: str, shifted: str) -> list[str]:
 
 
 def _cycle(step: Cycle, program: BitProgram, direction: _Direction) -> list[str]:
-    """One round, and more where a stream that is used before it is computed has been used and then changed."""
+    """One round, and more where a stream that is used before it is computed has been used and then changed.
+
+    What comes after a stream in the round uses its new value: only before it, under the guard, is the old one used.
+    """
     neighbour = direction.neighbour
     streams = [part.stream for part in step.steps]
     names = {i: _stream(i, direction) for i in streams}
@@ -202,14 +205,11 @@ def _cycle(step: Cycle, program: BitProgram, direction: _Direction) -> list[str]
     lines.append("  for (;;) {")
     for part in step.steps:
         lines += ["  " + line for line in _stream_lines(part, program, direction, declare=False)]
-        if part.stream not in step.later:
-            lines.append(f"    {neighbour}{part.stream} = {names[part.stream][1]};")
-    changed = " | ".join(f"({neighbour}{i} ^ next{i})" for i in step.later)
-    for i in step.later:
-        lines.append(f"    const GT_WORD next{i} = {names[i][1]};")
+        if part.stream in step.later:
+            lines.append(f"    const GT_WORD old{part.stream} = {neighbour}{part.stream};")
+        lines.append(f"    {neighbour}{part.stream} = {names[part.stream][1]};")
+    changed = " | ".join(f"(old{i} ^ {neighbour}{i})" for i in step.later)
     lines += _code(f"const GT_WORD changed = {changed};", 4)
-    for i in step.later:
-        lines.append(f"    {neighbour}{i} = next{i};")
     lines.append(f"    if (!GT_V(gt_any)(again{streams[0]}) || !GT_V(gt_any)(changed)) break;")
     lines.append("  }")
     for i in streams:

@@ -67,9 +67,9 @@ GT_INLINE void GT_B(gt_right_block)(GT_WORD *s GT_UNUSED, GT_WORD *after GT_UNUS
     q3 = (s[c_number_or_number_2] & ahead_q2) | pad[3];
     ahead_q3 = GT_V(gt_back)(q3, after[3]);
     q4 = (s[c_number_or_number_2] & ~ahead_q3) | pad[4];
-    const GT_WORD next4 = GT_V(gt_back)(q4, after[4]);
-    const GT_WORD changed = (ahead_q4 ^ next4);
-    ahead_q4 = next4;
+    const GT_WORD old4 = ahead_q4;
+    ahead_q4 = GT_V(gt_back)(q4, after[4]);
+    const GT_WORD changed = (old4 ^ ahead_q4);
     if (!GT_V(gt_any)(again2) || !GT_V(gt_any)(changed)) break;
   }
   after[2] = q2;

@@ -106,12 +106,12 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
   const GT_WORD again0 = s[joint_16] | s[joint_17];
   for (;;) {
     p0 = ~s[c_space] | (s[joint_16] & ~behind_p1) | (s[joint_17] & ~behind_p0);
+    const GT_WORD old0 = behind_p0;
+    behind_p0 = GT_V(gt_on)(p0, before[0]);
     p1 = ~s[c_other_space_or_space] | (s[c_rest_or_space] & ~behind_p0);
-    const GT_WORD next0 = GT_V(gt_on)(p0, before[0]);
-    const GT_WORD next1 = GT_V(gt_on)(p1, before[1]);
-    const GT_WORD changed = (behind_p0 ^ next0) | (behind_p1 ^ next1);
-    behind_p0 = next0;
-    behind_p1 = next1;
+    const GT_WORD old1 = behind_p1;
+    behind_p1 = GT_V(gt_on)(p1, before[1]);
+    const GT_WORD changed = (old0 ^ behind_p0) | (old1 ^ behind_p1);
     if (!GT_V(gt_any)(again0) || !GT_V(gt_any)(changed)) break;
   }
   before[0] = p0;
@@ -138,9 +138,9 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     p7 = s[joint_19] & behind_p6;
     behind_p7 = GT_V(gt_on)(p7, before[7]);
     p8 = s[joint_17] & behind_p7;
-    const GT_WORD next8 = GT_V(gt_on)(p8, before[8]);
-    const GT_WORD changed = (behind_p8 ^ next8);
-    behind_p8 = next8;
+    const GT_WORD old8 = behind_p8;
+    behind_p8 = GT_V(gt_on)(p8, before[8]);
+    const GT_WORD changed = (old8 ^ behind_p8);
     if (!GT_V(gt_any)(again4) || !GT_V(gt_any)(changed)) break;
   }
   before[4] = p4;

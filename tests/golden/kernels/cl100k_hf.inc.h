@@ -86,9 +86,9 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     p6 = ~s[c_number] | behind_p5;
     behind_p6 = GT_V(gt_on)(p6, before[6]);
     p7 = s[c_number] & behind_p6;
-    const GT_WORD next7 = GT_V(gt_on)(p7, before[7]);
-    const GT_WORD changed = (behind_p7 ^ next7);
-    behind_p7 = next7;
+    const GT_WORD old7 = behind_p7;
+    behind_p7 = GT_V(gt_on)(p7, before[7]);
+    const GT_WORD changed = (old7 ^ behind_p7);
     if (!GT_V(gt_any)(again5) || !GT_V(gt_any)(changed)) break;
   }
   before[5] = p5;

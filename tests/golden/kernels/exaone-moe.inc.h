@@ -98,9 +98,9 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     p7 = s[c_rest_and_5_more] | (s[c_letters_dmst] & behind_p4) | (s[c_letter_e] & behind_p5) | (s[c_letter_l] &
         behind_p6);
     p7 |= GT_V(gt_run_on)(GT_V(gt_on)(p7, before[7]), stay_p7);
-    const GT_WORD next7 = GT_V(gt_on)(p7, before[7]);
-    const GT_WORD changed = (behind_p7 ^ next7);
-    behind_p7 = next7;
+    const GT_WORD old7 = behind_p7;
+    behind_p7 = GT_V(gt_on)(p7, before[7]);
+    const GT_WORD changed = (old7 ^ behind_p7);
     if (!GT_V(gt_any)(again1) || !GT_V(gt_any)(changed)) break;
   }
   before[1] = p1;

@@ -108,9 +108,9 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     p7 = ~s[c_rest_and_2_more] & ~behind_p6;
     behind_p7 = GT_V(gt_on)(p7, before[7]);
     p8 = ~s[c_digits_0123456789] | (s[joint_25] & behind_p6) | (s[joint_26] & behind_p7);
-    const GT_WORD next8 = GT_V(gt_on)(p8, before[8]);
-    const GT_WORD changed = (behind_p8 ^ next8);
-    behind_p8 = next8;
+    const GT_WORD old8 = behind_p8;
+    behind_p8 = GT_V(gt_on)(p8, before[8]);
+    const GT_WORD changed = (old8 ^ behind_p8);
     if (!GT_V(gt_any)(again6) || !GT_V(gt_any)(changed)) break;
   }
   before[6] = p6;

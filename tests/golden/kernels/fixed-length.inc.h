@@ -40,9 +40,9 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     p3 = behind_p2;
     behind_p3 = GT_V(gt_on)(p3, before[3]);
     p4 = behind_p3;
-    const GT_WORD next4 = GT_V(gt_on)(p4, before[4]);
-    const GT_WORD changed = (behind_p4 ^ next4);
-    behind_p4 = next4;
+    const GT_WORD old4 = behind_p4;
+    behind_p4 = GT_V(gt_on)(p4, before[4]);
+    const GT_WORD changed = (old4 ^ behind_p4);
     if (!GT_V(gt_any)(again0) || !GT_V(gt_any)(changed)) break;
   }
   before[0] = p0;

@@ -73,9 +73,9 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     p4 = ~s[c_rest_or_space] & ~behind_p3;
     behind_p4 = GT_V(gt_on)(p4, before[4]);
     p5 = ~s[c_digits_0123456789] | (s[joint_17] & behind_p3) | (s[joint_18] & behind_p4);
-    const GT_WORD next5 = GT_V(gt_on)(p5, before[5]);
-    const GT_WORD changed = (behind_p5 ^ next5);
-    behind_p5 = next5;
+    const GT_WORD old5 = behind_p5;
+    behind_p5 = GT_V(gt_on)(p5, before[5]);
+    const GT_WORD changed = (old5 ^ behind_p5);
     if (!GT_V(gt_any)(again3) || !GT_V(gt_any)(changed)) break;
   }
   before[3] = p3;

@@ -145,14 +145,14 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     const GT_WORD stay_p8 = s[c_mark];
     p8 = ~s[c_rest_and_3_more] | (s[joint_42] & behind_p4) | (s[joint_43] & behind_p7);
     p8 |= GT_V(gt_run_on)(GT_V(gt_on)(p8, before[8]), stay_p8);
+    const GT_WORD old8 = behind_p8;
+    behind_p8 = GT_V(gt_on)(p8, before[8]);
     p9 = s[joint_46] | (s[joint_43] & ~behind_p10) | (~s[c_rest_and_4_more] & ~behind_p5);
     behind_p9 = GT_V(gt_on)(p9, before[9]);
     p10 = s[c_upper_and_4_more_x] | (s[c_letters_dmst_and_5_more] & behind_p9) | (s[c_mark] & behind_p8);
-    const GT_WORD next8 = GT_V(gt_on)(p8, before[8]);
-    const GT_WORD next10 = GT_V(gt_on)(p10, before[10]);
-    const GT_WORD changed = (behind_p8 ^ next8) | (behind_p10 ^ next10);
-    behind_p8 = next8;
-    behind_p10 = next10;
+    const GT_WORD old10 = behind_p10;
+    behind_p10 = GT_V(gt_on)(p10, before[10]);
+    const GT_WORD changed = (old8 ^ behind_p8) | (old10 ^ behind_p10);
     if (!GT_V(gt_any)(again1) || !GT_V(gt_any)(changed)) break;
   }
   before[1] = p1;
@@ -182,9 +182,9 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     p14 = ~s[c_number] | behind_p13;
     behind_p14 = GT_V(gt_on)(p14, before[14]);
     p15 = s[c_number] & behind_p14;
-    const GT_WORD next15 = GT_V(gt_on)(p15, before[15]);
-    const GT_WORD changed = (behind_p15 ^ next15);
-    behind_p15 = next15;
+    const GT_WORD old15 = behind_p15;
+    behind_p15 = GT_V(gt_on)(p15, before[15]);
+    const GT_WORD changed = (old15 ^ behind_p15);
     if (!GT_V(gt_any)(again13) || !GT_V(gt_any)(changed)) break;
   }
   before[13] = p13;

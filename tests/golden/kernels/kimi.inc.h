@@ -137,6 +137,8 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     const GT_WORD stay_p3 = s[c_han];
     p3 = ~s[c_rest_and_4_more] | (s[joint_40] & ~behind_p0) | (s[joint_41] & ~behind_p2) | (s[c_mark] & behind_p7);
     p3 |= GT_V(gt_run_on)(GT_V(gt_on)(p3, before[3]), stay_p3);
+    const GT_WORD old3 = behind_p3;
+    behind_p3 = GT_V(gt_on)(p3, before[3]);
     const GT_WORD stay_p4 = s[joint_44];
     p4 = s[joint_43] & behind_p9;
     p4 |= GT_V(gt_run_on)(GT_V(gt_on)(p4, before[4]), stay_p4);
@@ -149,16 +151,14 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     const GT_WORD stay_p7 = s[c_mark];
     p7 = ~s[c_rest_and_3_more] | (s[joint_42] & behind_p3) | (s[joint_43] & behind_p6);
     p7 |= GT_V(gt_run_on)(GT_V(gt_on)(p7, before[7]), stay_p7);
+    const GT_WORD old7 = behind_p7;
+    behind_p7 = GT_V(gt_on)(p7, before[7]);
     p8 = s[joint_46] | (s[joint_43] & ~behind_p9) | (~s[c_rest_and_4_more] & ~behind_p4);
     behind_p8 = GT_V(gt_on)(p8, before[8]);
     p9 = s[c_upper_and_4_more_x] | (s[c_letters_dmst_and_5_more] & behind_p8) | (s[c_mark] & behind_p7);
-    const GT_WORD next3 = GT_V(gt_on)(p3, before[3]);
-    const GT_WORD next7 = GT_V(gt_on)(p7, before[7]);
-    const GT_WORD next9 = GT_V(gt_on)(p9, before[9]);
-    const GT_WORD changed = (behind_p3 ^ next3) | (behind_p7 ^ next7) | (behind_p9 ^ next9);
-    behind_p3 = next3;
-    behind_p7 = next7;
-    behind_p9 = next9;
+    const GT_WORD old9 = behind_p9;
+    behind_p9 = GT_V(gt_on)(p9, before[9]);
+    const GT_WORD changed = (old3 ^ behind_p3) | (old7 ^ behind_p7) | (old9 ^ behind_p9);
     if (!GT_V(gt_any)(again1) || !GT_V(gt_any)(changed)) break;
   }
   before[1] = p1;
@@ -183,9 +183,9 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     p12 = s[c_number_or_han_2] & ~behind_p11;
     behind_p12 = GT_V(gt_on)(p12, before[12]);
     p13 = ~s[c_number_or_han_2] | (s[c_number] & behind_p12) | (s[c_han_2] & behind_p11);
-    const GT_WORD next13 = GT_V(gt_on)(p13, before[13]);
-    const GT_WORD changed = (behind_p13 ^ next13);
-    behind_p13 = next13;
+    const GT_WORD old13 = behind_p13;
+    behind_p13 = GT_V(gt_on)(p13, before[13]);
+    const GT_WORD changed = (old13 ^ behind_p13);
     if (!GT_V(gt_any)(again11) || !GT_V(gt_any)(changed)) break;
   }
   before[11] = p11;

@@ -137,21 +137,21 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     p8 = s[joint_34] & behind_p7;
     behind_p8 = GT_V(gt_on)(p8, before[8]);
     p9 = s[joint_33] & behind_p8;
+    const GT_WORD old9 = behind_p9;
+    behind_p9 = GT_V(gt_on)(p9, before[9]);
     p10 = s[joint_34] & behind_p0;
     behind_p10 = GT_V(gt_on)(p10, before[10]);
     p11 = s[joint_34] & behind_p10;
+    const GT_WORD old11 = behind_p11;
+    behind_p11 = GT_V(gt_on)(p11, before[11]);
     p12 = s[joint_33] & behind_p6;
     behind_p12 = GT_V(gt_on)(p12, before[12]);
     p13 = (s[joint_34] & behind_p12) | (s[joint_35] & behind_p5);
     behind_p13 = GT_V(gt_on)(p13, before[13]);
     p14 = s[joint_34] & behind_p13;
-    const GT_WORD next9 = GT_V(gt_on)(p9, before[9]);
-    const GT_WORD next11 = GT_V(gt_on)(p11, before[11]);
-    const GT_WORD next14 = GT_V(gt_on)(p14, before[14]);
-    const GT_WORD changed = (behind_p9 ^ next9) | (behind_p11 ^ next11) | (behind_p14 ^ next14);
-    behind_p9 = next9;
-    behind_p11 = next11;
-    behind_p14 = next14;
+    const GT_WORD old14 = behind_p14;
+    behind_p14 = GT_V(gt_on)(p14, before[14]);
+    const GT_WORD changed = (old9 ^ behind_p9) | (old11 ^ behind_p11) | (old14 ^ behind_p14);
     if (!GT_V(gt_any)(again0) || !GT_V(gt_any)(changed)) break;
   }
   before[0] = p0;

@@ -33,9 +33,9 @@ GT_INLINE void GT_B(gt_right_block)(GT_WORD *s GT_UNUSED, GT_WORD *after GT_UNUS
     q1 = (s[c_digit] & ahead_q0) | pad[1];
     ahead_q1 = GT_V(gt_back)(q1, after[1]);
     q2 = (s[c_digit] & ~ahead_q1) | pad[2];
-    const GT_WORD next2 = GT_V(gt_back)(q2, after[2]);
-    const GT_WORD changed = (ahead_q2 ^ next2);
-    ahead_q2 = next2;
+    const GT_WORD old2 = ahead_q2;
+    ahead_q2 = GT_V(gt_back)(q2, after[2]);
+    const GT_WORD changed = (old2 ^ ahead_q2);
     if (!GT_V(gt_any)(again0) || !GT_V(gt_any)(changed)) break;
   }
   after[0] = q0;

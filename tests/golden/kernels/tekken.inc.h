@@ -92,6 +92,8 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     const GT_WORD stay_p2 = s[c_mark];
     p2 = ~s[c_rest_and_2_more] | (~s[c_other_space_and_2_more] & behind_p1);
     p2 |= GT_V(gt_run_on)(GT_V(gt_on)(p2, before[2]), stay_p2);
+    const GT_WORD old2 = behind_p2;
+    behind_p2 = GT_V(gt_on)(p2, before[2]);
     const GT_WORD stay_p3 = s[c_newline];
     p3 = s[c_rest_or_slash] | (s[c_mark] & ~behind_p2);
     p3 |= GT_V(gt_run_on)(GT_V(gt_on)(p3, before[3]), stay_p3);
@@ -99,14 +101,12 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     const GT_WORD stay_p4 = s[c_slash];
     p4 = s[c_newline] & behind_p3;
     p4 |= GT_V(gt_run_on)(GT_V(gt_on)(p4, before[4]), stay_p4);
+    const GT_WORD old4 = behind_p4;
+    behind_p4 = GT_V(gt_on)(p4, before[4]);
     p5 = ~s[c_other_space_and_3_more] | (s[c_newline] & behind_p3);
-    const GT_WORD next2 = GT_V(gt_on)(p2, before[2]);
-    const GT_WORD next4 = GT_V(gt_on)(p4, before[4]);
-    const GT_WORD next5 = GT_V(gt_on)(p5, before[5]);
-    const GT_WORD changed = (behind_p2 ^ next2) | (behind_p4 ^ next4) | (behind_p5 ^ next5);
-    behind_p2 = next2;
-    behind_p4 = next4;
-    behind_p5 = next5;
+    const GT_WORD old5 = behind_p5;
+    behind_p5 = GT_V(gt_on)(p5, before[5]);
+    const GT_WORD changed = (old2 ^ behind_p2) | (old4 ^ behind_p4) | (old5 ^ behind_p5);
     if (!GT_V(gt_any)(again1) || !GT_V(gt_any)(changed)) break;
   }
   before[1] = p1;

@@ -93,9 +93,9 @@ GT_INLINE void GT_B(gt_right_block)(GT_WORD *s GT_UNUSED, GT_WORD *after GT_UNUS
     q3 = (s[c_digit] & ahead_q2) | pad[3];
     ahead_q3 = GT_V(gt_back)(q3, after[3]);
     q4 = (s[c_digit] & ~ahead_q3) | ~s[c_rest_and_8_more] | pad[4];
-    const GT_WORD next4 = GT_V(gt_back)(q4, after[4]);
-    const GT_WORD changed = (ahead_q4 ^ next4);
-    ahead_q4 = next4;
+    const GT_WORD old4 = ahead_q4;
+    ahead_q4 = GT_V(gt_back)(q4, after[4]);
+    const GT_WORD changed = (old4 ^ ahead_q4);
     if (!GT_V(gt_any)(again2) || !GT_V(gt_any)(changed)) break;
   }
   after[2] = q2;
@@ -132,9 +132,9 @@ GT_INLINE void GT_B(gt_right_block)(GT_WORD *s GT_UNUSED, GT_WORD *after GT_UNUS
     q11 = (s[c_digit] & ahead_q10) | ~s[c_rest_and_8_more] | pad[11];
     ahead_q11 = GT_V(gt_back)(q11, after[11]);
     q12 = (s[c_digit] & ~ahead_q11) | pad[12];
-    const GT_WORD next12 = GT_V(gt_back)(q12, after[12]);
-    const GT_WORD changed = (ahead_q12 ^ next12);
-    ahead_q12 = next12;
+    const GT_WORD old12 = ahead_q12;
+    ahead_q12 = GT_V(gt_back)(q12, after[12]);
+    const GT_WORD changed = (old12 ^ ahead_q12);
     if (!GT_V(gt_any)(again10) || !GT_V(gt_any)(changed)) break;
   }
   after[10] = q10;
@@ -201,14 +201,14 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     const GT_WORD stay_p8 = s[c_mark];
     p8 = ~s[c_rest_and_4_more] | (s[joint_45] & behind_p4) | (s[joint_46] & behind_p7);
     p8 |= GT_V(gt_run_on)(GT_V(gt_on)(p8, before[8]), stay_p8);
+    const GT_WORD old8 = behind_p8;
+    behind_p8 = GT_V(gt_on)(p8, before[8]);
     p9 = s[joint_49] | (s[joint_46] & ~behind_p10) | (~s[c_rest_and_5_more] & ~behind_p5);
     behind_p9 = GT_V(gt_on)(p9, before[9]);
     p10 = s[c_upper_and_4_more_x] | (s[c_letters_dmst_and_5_more] & behind_p9) | (s[c_mark] & behind_p8);
-    const GT_WORD next8 = GT_V(gt_on)(p8, before[8]);
-    const GT_WORD next10 = GT_V(gt_on)(p10, before[10]);
-    const GT_WORD changed = (behind_p8 ^ next8) | (behind_p10 ^ next10);
-    behind_p8 = next8;
-    behind_p10 = next10;
+    const GT_WORD old10 = behind_p10;
+    behind_p10 = GT_V(gt_on)(p10, before[10]);
+    const GT_WORD changed = (old8 ^ behind_p8) | (old10 ^ behind_p10);
     if (!GT_V(gt_any)(again1) || !GT_V(gt_any)(changed)) break;
   }
   before[1] = p1;
@@ -241,9 +241,9 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     p15 = s[joint_43] | (s[joint_44] & behind_p14);
     behind_p15 = GT_V(gt_on)(p15, before[15]);
     p16 = s[joint_44] & behind_p15;
-    const GT_WORD next16 = GT_V(gt_on)(p16, before[16]);
-    const GT_WORD changed = (behind_p16 ^ next16);
-    behind_p16 = next16;
+    const GT_WORD old16 = behind_p16;
+    behind_p16 = GT_V(gt_on)(p16, before[16]);
+    const GT_WORD changed = (old16 ^ behind_p16);
     if (!GT_V(gt_any)(again14) || !GT_V(gt_any)(changed)) break;
   }
   before[14] = p14;

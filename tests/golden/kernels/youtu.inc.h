@@ -170,14 +170,14 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     const GT_WORD stay_p8 = s[c_mark];
     p8 = ~s[c_rest_and_3_more] | (s[joint_50] & behind_p4) | (s[joint_51] & behind_p7);
     p8 |= GT_V(gt_run_on)(GT_V(gt_on)(p8, before[8]), stay_p8);
+    const GT_WORD old8 = behind_p8;
+    behind_p8 = GT_V(gt_on)(p8, before[8]);
     p9 = s[joint_54] | (s[joint_51] & ~behind_p10) | (~s[c_rest_and_4_more] & ~behind_p5);
     behind_p9 = GT_V(gt_on)(p9, before[9]);
     p10 = s[c_upper_and_4_more_x] | (s[c_letters_dmst_and_5_more] & behind_p9) | (s[c_mark] & behind_p8);
-    const GT_WORD next8 = GT_V(gt_on)(p8, before[8]);
-    const GT_WORD next10 = GT_V(gt_on)(p10, before[10]);
-    const GT_WORD changed = (behind_p8 ^ next8) | (behind_p10 ^ next10);
-    behind_p8 = next8;
-    behind_p10 = next10;
+    const GT_WORD old10 = behind_p10;
+    behind_p10 = GT_V(gt_on)(p10, before[10]);
+    const GT_WORD changed = (old8 ^ behind_p8) | (old10 ^ behind_p10);
     if (!GT_V(gt_any)(again1) || !GT_V(gt_any)(changed)) break;
   }
   before[1] = p1;
@@ -238,9 +238,9 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     const GT_WORD stay_p20 = s[c_u_302A_and_5_more];
     p20 = ~s[c_punctuation_symbol_or_u_302A_and_5_more] | (s[c_punctuation_symbol] & behind_p19);
     p20 |= GT_V(gt_run_on)(GT_V(gt_on)(p20, before[20]), stay_p20);
-    const GT_WORD next20 = GT_V(gt_on)(p20, before[20]);
-    const GT_WORD changed = (behind_p20 ^ next20);
-    behind_p20 = next20;
+    const GT_WORD old20 = behind_p20;
+    behind_p20 = GT_V(gt_on)(p20, before[20]);
+    const GT_WORD changed = (old20 ^ behind_p20);
     if (!GT_V(gt_any)(again19) || !GT_V(gt_any)(changed)) break;
   }
   before[19] = p19;
@@ -262,9 +262,9 @@ GT_INLINE GT_WORD GT_B(gt_left_block)(const GT_WORD *s GT_UNUSED, GT_WORD *befor
     const GT_WORD stay_p24 = s[c_u_3099_u_309A];
     p24 = ~s[c_u_3040_and_6_more_or_u_3099_u_309A] | (s[c_u_3040_and_6_more] & behind_p23);
     p24 |= GT_V(gt_run_on)(GT_V(gt_on)(p24, before[24]), stay_p24);
-    const GT_WORD next24 = GT_V(gt_on)(p24, before[24]);
-    const GT_WORD changed = (behind_p24 ^ next24);
-    behind_p24 = next24;
+    const GT_WORD old24 = behind_p24;
+    behind_p24 = GT_V(gt_on)(p24, before[24]);
+    const GT_WORD changed = (old24 ^ behind_p24);
     if (!GT_V(gt_any)(again23) || !GT_V(gt_any)(changed)) break;
   }
   before[23] = p23;
