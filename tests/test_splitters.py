@@ -48,8 +48,11 @@ def splitter(name: str, folder: Path) -> SplitterLibrary:
     assert kernel is not None
     home = folder / f"splitter-{name}"
     home.mkdir(exist_ok=True)
+    built = home / "built"
     with modules.locked(folder / f"{name}.splitter"):
-        return SplitterLibrary(build_splitter(load_grammar(name), kernel, home))
+        if not built.exists():  # another worker may have it loaded: a library is never written over
+            built.write_text(str(build_splitter(load_grammar(name), kernel, home)))
+    return SplitterLibrary(Path(built.read_text()))
 
 
 def engine_spans(name: str) -> Any:
