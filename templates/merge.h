@@ -55,9 +55,10 @@ GT_INLINE uint64_t gt_min64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* ------------------------------------------------------------------ atoms */
 
-/* Which of the four tokens of an atom stands at this place of a word. */
-GT_INLINE size_t gt_atom_variant(int first, int last) {
-  return (size_t)((GT_CONTINUES && !first) | (GT_ENDS && last) << 1);
+/* Which of the four tokens of an atom stands at byte i of a word of n bytes. */
+GT_INLINE size_t gt_atom_variant(const uint8_t *p, size_t i, size_t n) {
+  const int last = GT_ENDS && i + (GT_CHARACTERS ? gt_sequence_length(p[i]) : 1) == n;
+  return (size_t)((GT_CONTINUES && i > 0) | last << 1);
 }
 
 #if GT_CHARACTERS
@@ -106,8 +107,7 @@ GT_INLINE size_t gt_atom_fallback(const uint8_t *p, size_t length, uint64_t *tok
 GT_INLINE size_t gt_atoms(const uint8_t *p, size_t n, uint64_t *tokens) {
   size_t count = 0;
   for (size_t i = 0, length; i < n; i += length) {
-    const size_t last = GT_ENDS && (GT_CHARACTERS ? i + gt_sequence_length(p[i]) == n : i + 1 == n);
-    const uint64_t token = gt_atom(p + i, gt_atom_variant(i == 0, (int)last), &length);
+    const uint64_t token = gt_atom(p + i, gt_atom_variant(p, i, n), &length);
     if (GT_LIKELY(token)) tokens[count++] = token;
     else count += gt_atom_fallback(p + i, length, tokens + count);
   }
@@ -122,8 +122,7 @@ GT_NOINLINE size_t gt_atoms_unknown(const uint8_t *p, size_t n, uint64_t *tokens
   int pending = 0;
 #endif
   for (size_t i = 0, length; i < n; i += length) {
-    const size_t last = GT_ENDS && (GT_CHARACTERS ? i + gt_sequence_length(p[i]) == n : i + 1 == n);
-    const uint64_t token = gt_atom(p + i, gt_atom_variant(i == 0, (int)last), &length);
+    const uint64_t token = gt_atom(p + i, gt_atom_variant(p, i, n), &length);
     const size_t fallen = token ? 0 : gt_atom_fallback(p + i, length, tokens + count);
     count += fallen;
 #if GT_HAS_UNKNOWN
@@ -397,9 +396,8 @@ GT_INLINE int gt_has_atoms(const uint8_t *p, size_t n) {
   return 1;
 #else
   for (size_t i = 0, length; i < n; i += length) {
-    const size_t last = GT_ENDS && (GT_CHARACTERS ? i + gt_sequence_length(p[i]) == n : i + 1 == n);
     uint64_t fallen[4];
-    if (!gt_atom(p + i, gt_atom_variant(i == 0, (int)last), &length) && !gt_atom_fallback(p + i, length, fallen)) return 0;
+    if (!gt_atom(p + i, gt_atom_variant(p, i, n), &length) && !gt_atom_fallback(p + i, length, fallen)) return 0;
   }
   return 1;
 #endif
