@@ -274,12 +274,12 @@ def dump(source: str, stage: str, *, grammar: str | None = None, name: str | Non
     definition = _read(source, grammar, name)
     if stage == "definition":
         return str(definition)
-    definition = imply_cuts(definition, derive_entries(definition.model))
-    if stage == "pattern":
-        steps = [step for step in definition.pre_tokenizer if isinstance(step, SplitStep)]
-        return "\n".join(repr(parse_pattern(step.pattern, step.dialect, step.where)) for step in steps)
-    if stage in ("tags", "automaton", "steps", "bimachine", "predicates", "bits"):
-        return "\n".join(_dump_split(plan_split(definition), stage))
+    if stage in ("pattern", "tags", "automaton", "steps", "bimachine", "predicates", "bits"):
+        implied = imply_cuts(definition, derive_entries(definition.model))
+        if stage == "pattern":
+            steps = [step for step in implied.pre_tokenizer if isinstance(step, SplitStep)]
+            return "\n".join(repr(parse_pattern(step.pattern, step.dialect, step.where)) for step in steps)
+        return "\n".join(_dump_split(plan_split(implied), stage))
     compilation = analyse(definition)
     if compilation.tables is None or compilation.split.kernel is None:
         raise DefinitionError(f"there is no stage {stage!r}: {compilation.split.reason}")
@@ -287,7 +287,7 @@ def dump(source: str, stage: str, *, grammar: str | None = None, name: str | Non
         return str(compilation.vocabulary)
     if stage == "tables":
         return str(compilation.tables)
-    files = render_module(definition, compilation.split.kernel, compilation.tables)
+    files = render_module(compilation.definition, compilation.split.kernel, compilation.tables)
     return str(files["boundary.inc.h"])
 
 
