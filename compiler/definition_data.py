@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from gigatok_compile.definition.alphabet import alphabet_to_bytes
-from gigatok_compile.ir.definition import AddedToken, SplitStep, TokenizerDefinition
+from gigatok_compile.ir.definition import AddedToken, BpeModel, SplitStep, TokenizerDefinition
 from gigatok_compile.normalizer import content_function, normalizer_arrays
 from gigatok_compile.pattern.codeset import CodeSet
 from gigatok_compile.pattern.parse import parse_pattern
@@ -29,6 +29,20 @@ def write_definition_data(definition: TokenizerDefinition) -> bytes:
         **pack_strings("added_name", [decoded_name(token, definition).encode() for token in definition.added_tokens]),
         "added_hidden": np.array(hidden_added_tokens(definition), np.bool_),
         **pack_strings("pattern", [pattern.encode() for pattern in expanded_patterns(definition)]),
+    }
+    if isinstance(model, BpeModel):
+        arrays |= _merge_arrays(model)
+    if definition.sentencepiece is not None:
+        arrays |= pack_strings("shown", list(definition.sentencepiece.shown))
+        arrays["shown_kinds"] = definition.sentencepiece.kinds
+    arrays |= normalizer_arrays(definition.normalizer)
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def _merge_arrays(model: BpeModel) -> dict[str, Any]:
+    arrays: dict[str, Any] = {
         "merges": np.ascontiguousarray(model.merges, np.int32).reshape(-1, 3),
         "ranks": np.ascontiguousarray(model.ranks, np.int32),
         "byte_ids": np.ascontiguousarray(model.byte_ids, np.int32),
@@ -39,13 +53,7 @@ def write_definition_data(definition: TokenizerDefinition) -> bytes:
         arrays["hidden_ids"] = np.array([symbol.id for symbol in model.hidden], np.int32)
         arrays |= pack_strings("hidden_text", [symbol.text for symbol in model.hidden])
         arrays |= pack_strings("hidden_become", [np.array(symbol.ids, np.int32).tobytes() for symbol in model.hidden])
-    if definition.sentencepiece is not None:
-        arrays |= pack_strings("shown", list(definition.sentencepiece.shown))
-        arrays["shown_kinds"] = definition.sentencepiece.kinds
-    arrays |= normalizer_arrays(definition.normalizer)
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
+    return arrays
 
 
 def added_token_bytes(token: AddedToken, definition: TokenizerDefinition) -> bytes:

@@ -41,7 +41,7 @@ from gigatok_compile.emit.package import render_package_files
 from gigatok_compile.errors import CompileError, DefinitionError, PatternError, Unsupported
 from gigatok_compile.explain import explain
 from gigatok_compile.grammars.registry import load_grammar
-from gigatok_compile.ir.definition import SplitStep, TokenizerDefinition
+from gigatok_compile.ir.definition import BpeModel, Model, SplitStep, TokenizerDefinition, WordPieceModel
 from gigatok_compile.ir.plan import TableSet
 from gigatok_compile.ir.split import SplitPlan, StepTier
 from gigatok_compile.manifest import build_manifest
@@ -58,9 +58,10 @@ from gigatok_compile.vocabulary.double_array import build_trie
 from gigatok_compile.vocabulary.implied_cuts import imply_cuts
 from gigatok_compile.vocabulary.merge_order import unmergeable
 from gigatok_compile.vocabulary.run_tokens import find_run_tokens
-from gigatok_compile.vocabulary.self_encoding import derive_entries
+from gigatok_compile.vocabulary.self_encoding import Derivations, derive_entries
 from gigatok_compile.vocabulary.tables import VocabularyFacts, build_vocabulary_tables
 from gigatok_compile.vocabulary.token_lookup import plan_token_lookup
+from gigatok_compile.vocabulary.wordpiece_tables import WordPieceFacts, build_wordpiece_tables
 
 STAGES = (
     "definition",
@@ -97,7 +98,7 @@ class Compilation:
     definition: TokenizerDefinition
     split: SplitPlan
     added: AddedTokenPlan
-    vocabulary: VocabularyFacts | None
+    vocabulary: VocabularyFacts | WordPieceFacts | None
     tables: TableSet | None
     decoder: DecodePlan
     normalizer: tuple[str, ...] = ()
@@ -177,18 +178,18 @@ def compile_definition(
 def analyse(definition: TokenizerDefinition, report: Report = lambda stage, detail: None) -> Compilation:
     """Every pass that needs no C compiler."""
     report("vocabulary", f"{sum(token is not None for token in definition.model.tokens)} entries")
-    derivations = derive_entries(definition.model)
-    definition = imply_cuts(definition, derivations)
+    definition, derivations = _with_implied_cuts(definition)
     report("split", "compiling the pre-tokenizer")
     split = plan_split(definition)
-    if reason := unmergeable(definition.model, derivations):
-        split = replace(split, kernel=None, reason=reason)
+    if isinstance(definition.model, BpeModel) and derivations is not None:
+        if reason := unmergeable(definition.model, derivations):
+            split = replace(split, kernel=None, reason=reason)
     report("added tokens", f"{len(definition.added_tokens)}")
     added = plan_added_tokens(
         definition.added_tokens,
         content_function(definition.normalizer),
         exclusive=definition.source_format == "tiktoken",
-        runs=find_run_tokens(definition, derivations),
+        runs=() if derivations is None else find_run_tokens(definition, derivations),
     )
     report("decoder", ", ".join(step.kind for step in definition.decoder or ()) or "none")
     decoder = plan_definition_decoder(definition)
@@ -196,7 +197,7 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
     if split.kernel is None or normalizer is None:
         return Compilation(definition, split, added, None, None, decoder)
     report("tables", "laying out the vocabulary")
-    vocabulary_tables, facts = build_vocabulary_tables(definition.model, derivations)
+    vocabulary_tables, facts = _model_tables(definition.model, derivations)
     lookup = plan_token_lookup(
         looked_up_tokens(definition),
         definition.added_tokens,
@@ -209,6 +210,22 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
             own = build_trie(dict.fromkeys(own_pieces(step), 0))
             tables |= build_sentencepiece_tables(step, own.units, own.root)
     return Compilation(definition, split, added, facts, tables, decoder, normalizer.lines)
+
+
+def _with_implied_cuts(definition: TokenizerDefinition) -> tuple[TokenizerDefinition, Derivations | None]:
+    """The definition with the cuts that its vocabulary implies, and what merging makes; None where nothing merges."""
+    if not isinstance(definition.model, BpeModel):
+        return definition, None
+    derivations = derive_entries(definition.model)
+    return imply_cuts(definition, derivations), derivations
+
+
+def _model_tables(model: Model, derivations: Derivations | None) -> tuple[TableSet, VocabularyFacts | WordPieceFacts]:
+    """Tables of the model, and facts about it."""
+    if isinstance(model, WordPieceModel):
+        return build_wordpiece_tables(model)
+    assert derivations is not None
+    return build_vocabulary_tables(model, derivations)
 
 
 def _with_normalizer(definition: TokenizerDefinition, split: SplitPlan) -> tuple[SplitPlan, NormalizerCode | None]:
@@ -275,7 +292,7 @@ def dump(source: str, stage: str, *, grammar: str | None = None, name: str | Non
     if stage == "definition":
         return str(definition)
     if stage in ("pattern", "tags", "automaton", "steps", "bimachine", "predicates", "bits"):
-        implied = imply_cuts(definition, derive_entries(definition.model))
+        implied, _ = _with_implied_cuts(definition)
         if stage == "pattern":
             steps = [step for step in implied.pre_tokenizer if isinstance(step, SplitStep)]
             return "\n".join(repr(parse_pattern(step.pattern, step.dialect, step.where)) for step in steps)

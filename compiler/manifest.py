@@ -11,6 +11,7 @@ from typing import Any
 import gigatok_compile
 from gigatok_compile.decoder.entries import decoder_entries
 from gigatok_compile.ir.definition import (
+    BpeModel,
     ByteLevelStep,
     MetaspaceStep,
     NormalizerStep,
@@ -19,6 +20,7 @@ from gigatok_compile.ir.definition import (
     Template,
     TokenizerDefinition,
 )
+from gigatok_compile.model_entry import model_entry
 from gigatok_compile.normalizer import normalizer_entries
 from gigatok_compile.unicode.tables import UNICODE_VERSION, property_ranges
 from gigatok_runtime.manifest import FORMAT, AddedTokenEntry, Manifest, Templates
@@ -87,12 +89,8 @@ def build_manifest(
         "settings": dict(definition.settings),
         "normalizer": normalizer_entries(definition.normalizer),
         "pre_tokenizer": [_step_entry(step) for step in definition.pre_tokenizer],
-        "ignore_merges": definition.model.ignore_merges,
-        "model": {
-            "atoms": definition.model.atoms,
-            "unk_id": definition.model.unk_id,
-            "fuse_unk": definition.model.fuse_unk,
-        },
+        "ignore_merges": isinstance(definition.model, BpeModel) and definition.model.ignore_merges,
+        "model": model_entry(definition.model),
         "post_processor": templates_entry(definition.post_processor),
         "decoder": decoder_entries(definition.decoder),
         "decoder_engine": decoder_engine,

@@ -19,7 +19,8 @@ class DefinitionData(NamedTuple):
     contents: the entries as the vocabulary of the file spells them, which decoders see; empty for a rank file.
     added_bytes: the bytes of each added token, in manifest order. added_names: what decoders see of it.
     added_hidden: whether decoding leaves it out when special tokens are to be skipped.
-    merges (m, 3), ranks (m,), byte_ids (256,): int32, as in gigatok_runtime.bpe. affixes: (n,) uint8 or None.
+    merges (m, 3), ranks (m,), byte_ids (256,): int32, as in gigatok_runtime.bpe; no rows and all -1 for other
+        models. affixes: (n,) uint8 or None.
     patterns: for each split step in order, its pattern for the `regex` package with properties written out as ranges.
     normalizer: arrays for gigatok_runtime.normalizers, those that the definition's normalizers need.
     hidden: (id, text, ids) of symbols of BPE over characters that are never given out.
@@ -57,9 +58,9 @@ def read_definition_data(directory: Path) -> DefinitionData:
                 added_bytes=[item or b"" for item in _unpack(arrays, "added")],
                 added_names=[(item or b"").decode() for item in _unpack(arrays, "added_name")],
                 added_hidden=arrays["added_hidden"].tolist(),
-                merges=arrays["merges"],
-                ranks=arrays["ranks"],
-                byte_ids=arrays["byte_ids"],
+                merges=arrays["merges"] if "merges" in arrays.files else np.zeros((0, 3), np.int32),
+                ranks=arrays["ranks"] if "ranks" in arrays.files else np.zeros(0, np.int32),
+                byte_ids=arrays["byte_ids"] if "byte_ids" in arrays.files else np.full(256, -1, np.int32),
                 affixes=arrays["affixes"] if "affixes" in arrays.files else None,
                 patterns=[(item or b"").decode() for item in _unpack(arrays, "pattern")],
                 normalizer={name: arrays[name] for name in arrays.files if _NORMALIZER.match(name)},

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
-FORMAT = 2
+FORMAT = 3
 """The value of the "gigatok" key; a package with another one was made for another runtime."""
 
 
@@ -49,8 +49,9 @@ class Manifest(TypedDict):
     tiers: one of "bitstream", "automaton", "regex" for each pre-tokenizer step that cuts. vocabulary_size: entries, added
     tokens included. max_id: the largest id. roles: ids of "bos", "eos", "unk", "pad" and others, as far as the definition
     names them. settings: "model_max_length" and "padding_side" of a tokenizer_config.json. word_ranges: inclusive ranges of the
-    code points that `single_word` takes for word characters; empty when no token asks. model: atoms ("bytes" or
-    "characters"), unk_id (-1: none), fuse_unk. verification: what was checked at compile time, or None.
+    code points that `single_word` takes for word characters; empty when no token asks. model: kind "BPE" with
+    atoms ("bytes" or "characters"), unk_id (-1: none), fuse_unk; or "WordPiece" with prefix, unk_id, max_characters as in
+    gigatok_runtime.wordpiece. verification: what was checked at compile time, or None.
     """
 
     gigatok: int

@@ -2,7 +2,7 @@
 
 It is what runs for patterns that are not regular (`GIGATOK_ENGINE=regex` selects it for any other), and what the
 compiler checks its kernels against. Order of work, as in tokenizers 0.23: added tokens in the raw text, the normalizer on
-what is left, added tokens in the normalized text, the split steps, BPE on each piece, the post-processor.
+what is left, added tokens in the normalized text, the split steps, the model on each piece, the post-processor.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from gigatok_runtime.sentencepiece import respell
 from gigatok_runtime.special import Special, joins_surrogates, resolve_modes
 from gigatok_runtime.splitting import Splitter
 from gigatok_runtime.texts import Buffer, Errors, Ids, Text, as_bytes, as_str, check_errors, check_threads
+from gigatok_runtime.wordpiece import WordPieceEncoder
 
 PieceStep = Callable[[str], list[str]]  # or a _Metaspace or a _Split
 Spans = list[tuple[int, int]]
@@ -46,7 +47,7 @@ class RegexEngine:
         self.join_surrogates = joins_surrogates(manifest["source_format"])
         self.normalizers = make_normalizers(manifest["normalizer"], data.normalizer)
         self.steps, self.byte_steps = _piece_steps(manifest, data)
-        self.bpe = _encoder(manifest, data)
+        self.model = _encoder(manifest, data)
         self.raw_matcher = self._matcher(normalized=False)
         self.normalized_matcher = self._matcher(normalized=True)
         self.decoder = Decoder(manifest, data)
@@ -120,7 +121,7 @@ class RegexEngine:
 
     def _plain_ids(self, text: str, at_start: bool) -> Iterator[int]:
         for piece in self.split(text, at_start):
-            yield from self.bpe.encode(piece)
+            yield from self.model.encode(piece)
 
     def _ids(self, text: str, modes: bytes, index: int | None) -> list[int]:
         """Ids of a text without the post-processor's."""
@@ -323,8 +324,10 @@ def _piece_steps(
     return steps, byte_steps
 
 
-def _encoder(manifest: Manifest, data: DefinitionData) -> BytePairEncoder | CharacterPairEncoder:
+def _encoder(manifest: Manifest, data: DefinitionData) -> BytePairEncoder | CharacterPairEncoder | WordPieceEncoder:
     model = manifest["model"]
+    if model["kind"] == "WordPiece":
+        return WordPieceEncoder(data.tokens, model["prefix"], model["unk_id"], model["max_characters"])
     if data.hidden:
         return CharacterPairEncoder(
             data.tokens, data.merges, data.ranks, data.byte_ids, model["unk_id"], model["fuse_unk"], data.hidden

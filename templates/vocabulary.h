@@ -41,10 +41,10 @@ GT_INLINE uint32_t gt_word16(uint64_t lo, uint64_t hi) {
 
 enum { GT_UNIT_ENTRY = 1 << 9, GT_UNIT_LEAF = 1 << 10, GT_UNIT_SHIFT = 11 };
 
-/* The longest entry that the n bytes at p begin with: its length, 0 if there is none. *value: id << 1 | "BPE of the entry
- * is the entry". */
-GT_INLINE size_t gt_trie_walk(const uint8_t *p, size_t n, uint32_t *value) {
-  uint32_t offset = GT_TRIE_ROOT, at = 0;
+/* The longest entry below a node that the n bytes at p begin with: its length, 0 if there is none. `offset` is where the
+ * node's children lie. *value: id << 1 | "as a whole pre-token the entry encodes to itself". */
+GT_INLINE size_t gt_trie_walk_from(uint32_t offset, const uint8_t *p, size_t n, uint32_t *value) {
+  uint32_t at = 0;
   size_t length = 0;
   for (size_t i = 0; i < n; i++) {
     const uint32_t unit = gt_trie_units[offset + p[i]];
@@ -60,6 +60,11 @@ GT_INLINE size_t gt_trie_walk(const uint8_t *p, size_t n, uint32_t *value) {
   const uint32_t unit = gt_trie_units[at];
   *value = (unit & GT_UNIT_LEAF ? unit : gt_trie_units[(unit >> GT_UNIT_SHIFT) + 256]) >> GT_UNIT_SHIFT;
   return length;
+}
+
+/* The longest entry that the n bytes at p begin with. */
+GT_INLINE size_t gt_trie_walk(const uint8_t *p, size_t n, uint32_t *value) {
+  return gt_trie_walk_from(GT_TRIE_ROOT, p, n, value);
 }
 
 /* The longest entry that the n bytes at p begin with, reachable by merging or not: its length, 0 if there is none. */

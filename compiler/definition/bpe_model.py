@@ -33,7 +33,7 @@ def guess_model_type(fields: Fields) -> str:
         return fields.kind()
     if "merges" in fields.values:
         return "BPE"
-    if "continuing_subword_prefix" in fields.values:
+    if "continuing_subword_prefix" in fields.values and "max_input_chars_per_word" in fields.values:
         return "WordPiece"
     return "Unigram" if isinstance(fields.values.get("vocab"), list) else "WordLevel"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from gigatok_compile.definition.added_tokens import read_added_tokens
 from gigatok_compile.definition.bpe_model import Spelling, guess_model_type, read_bpe_model, read_vocab
@@ -14,11 +14,13 @@ from gigatok_compile.definition.post_processor import read_post_processor
 from gigatok_compile.definition.pre_tokenizer import read_pre_tokenizer
 from gigatok_compile.definition.respell import Respelling, respell
 from gigatok_compile.definition.truncation import read_padding, read_truncation
+from gigatok_compile.definition.wordpiece_model import read_wordpiece_model
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import (
     AddedToken,
     ByteLevelStep,
     MetaspaceStep,
+    Model,
     NormalizerStep,
     PreTokenizerStep,
     SplitStep,
@@ -56,8 +58,8 @@ def read_parsed_json(value: object, *, name: str, sha256: str) -> TokenizerDefin
     # The parts that are cheap to read come first: a definition is refused before its vocabulary is looked at.
     model = fields.child("model")
     kind = guess_model_type(model)
-    if kind != "BPE":
-        model.fail("type", f"the model {kind} is not compiled", "what compiles: BPE")
+    if kind not in ("BPE", "WordPiece", "WordLevel"):
+        model.fail("type", f"the model {kind} is not compiled", "what compiles: BPE, WordPiece, WordLevel")
     normalizer = read_normalizer(fields.optional_child("normalizer"))
     pre_tokenizer = read_pre_tokenizer(fields.optional_child("pre_tokenizer"))
     post_processor, post_warnings = read_post_processor(fields.optional_child("post_processor"))
@@ -76,7 +78,7 @@ def read_parsed_json(value: object, *, name: str, sha256: str) -> TokenizerDefin
     if not byte_level:
         spelled = respell(normalizer, pre_tokenizer, marks_seen=strips)
     contents = {token.content for token in added_tokens}
-    bpe, model_warnings = read_bpe_model(model, vocab, contents, Spelling(byte_level, spelled.entry))
+    read, model_warnings = _read_model(kind, model, vocab, contents, Spelling(byte_level, spelled.entry))
     return TokenizerDefinition(
         name=name,
         source_format="tokenizer.json",
@@ -85,7 +87,7 @@ def read_parsed_json(value: object, *, name: str, sha256: str) -> TokenizerDefin
         normalizer=spelled.normalizer,
         pre_tokenizer=spelled.pre_tokenizer,
         mark=spelled.mark,
-        model=bpe,
+        model=read,
         added_tokens=added_tokens,
         post_processor=post_processor,
         decoder=decoder,
@@ -94,6 +96,15 @@ def read_parsed_json(value: object, *, name: str, sha256: str) -> TokenizerDefin
         warnings=post_warnings + added_warnings + model_warnings,
         contents=_contents(vocab),
     )
+
+
+def _read_model(
+    kind: str, model: Fields, vocab: Mapping[str, int], added: Container[str], spelling: Spelling
+) -> tuple[Model, tuple[str, ...]]:
+    """The model of that kind, and warnings."""
+    if kind == "BPE":
+        return read_bpe_model(model, vocab, added, spelling)
+    return read_wordpiece_model(kind, model, vocab, spelling.entry, spelling.byte_level), ()
 
 
 def _contents(vocab: Mapping[str, int]) -> tuple[str | None, ...]:

@@ -13,7 +13,13 @@ from gigatok_compile.emit.boundary import render_boundary
 from gigatok_compile.emit.environment import make_environment, template_text
 from gigatok_compile.emit.tag_tables import bit_tables, tag_tables
 from gigatok_compile.emit.walk_tables import walk_tables
-from gigatok_compile.ir.definition import ByteLevelStep, MetaspaceStep, TokenizerDefinition
+from gigatok_compile.ir.definition import (
+    BpeModel,
+    ByteLevelStep,
+    MetaspaceStep,
+    TokenizerDefinition,
+    WordPieceModel,
+)
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.ir.split import SplitKernel
 from gigatok_compile.normalizer.sentencepiece import sentencepiece_constants
@@ -44,6 +50,7 @@ HEADERS = (
     "scratch.h",
     "vocabulary.h",
     "merge.h",
+    "wordpiece.h",
     "thread.h",
     "words.h",
     "learn.h",
@@ -118,7 +125,8 @@ def definition_tables(definition: TokenizerDefinition) -> TableSet:
             "prefix_first": int(scheme == "first"),
             "metaspace": int(metaspace is not None),
             "mark_length": len(mark),
-            "ignore_merges": int(definition.model.ignore_merges),
+            "ignore_merges": int(isinstance(definition.model, BpeModel) and definition.model.ignore_merges),
+            "wordpiece": int(isinstance(definition.model, WordPieceModel)),
         }
         | sentencepiece_constants(next((s for s in definition.normalizer if s.kind == "SentencePiece"), None)),
     )

@@ -142,6 +142,43 @@ class BpeModel:
     affixes: npt.NDArray[np.uint8] | None = None
     hidden: tuple[HiddenSymbol, ...] = ()
 
+    def __str__(self) -> str:
+        entries = sum(token is not None for token in self.tokens)
+        return f"{entries} entries, {len(self.merges)} merges" + (
+            ", whole pre-tokens first" if self.ignore_merges else ""
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WordPieceModel:
+    """A vocabulary of words and of what continues them: WordPiece, or WordLevel, where nothing continues a word.
+
+    A pre-token is the longest entry that it begins with, then the longest entry that continues it, and so on to its end; if
+    there is none anywhere, or if the pre-token has too many characters, it is unknown as a whole.
+
+    tokens: the bytes of text that every id stands for at the beginning of a word, so `##ing` is what the word "##ing" is; None
+        for gaps and for entries that no text can become; index = id.
+    prefix: what an entry that continues a word begins with, which is no part of the text; b"" if every entry continues
+        words too; None if none does.
+    unk_id: the id of a word that is unknown.
+    max_characters: of a word; a longer one is unknown. None: words of any length are looked up.
+    """
+
+    tokens: tuple[bytes | None, ...]
+    prefix: bytes | None
+    unk_id: int
+    max_characters: int | None
+
+    def __str__(self) -> str:
+        entries = sum(token is not None for token in self.tokens)
+        if self.prefix is None:
+            return f"{entries} words, all others have id {self.unk_id}"
+        longest = "" if self.max_characters is None else f", words of at most {self.max_characters} characters"
+        return f"{entries} entries, continued by {self.prefix.decode()!r}{longest}, unknown words have id {self.unk_id}"
+
+
+Model = BpeModel | WordPieceModel
+
 
 @dataclass(frozen=True, slots=True)
 class SentencePieceDecoding:
@@ -230,7 +267,7 @@ class TokenizerDefinition:
     sha256: str
     normalizer: tuple[NormalizerStep, ...]
     pre_tokenizer: tuple[PreTokenizerStep, ...]
-    model: BpeModel
+    model: Model
     added_tokens: tuple[AddedToken, ...]
     post_processor: PostProcessor
     decoder: tuple[DecoderStep, ...] | None  # None: there is none, and the reference joins tokens with spaces
@@ -256,8 +293,7 @@ class TokenizerDefinition:
         lines = [
             f"definition {self.name} ({self.source_format}, reference {self.reference})",
             f"  sha256 {self.sha256}",
-            f"  vocabulary {sum(t is not None for t in self.model.tokens)} entries, {len(self.model.merges)} merges"
-            + (", whole pre-tokens first" if self.model.ignore_merges else ""),
+            f"  vocabulary {self.model}",
             f"  added tokens {len(self.added_tokens)}",
         ]
         lines += [f"  normalizer {step}" for step in self.normalizer]

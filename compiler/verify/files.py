@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 from gigatok_compile.errors import VerifyError
-from gigatok_compile.ir.definition import Template, TokenizerDefinition
-from gigatok_runtime.definition_data import read_definition_data
+from gigatok_compile.ir.definition import BpeModel, Model, Template, TokenizerDefinition
+from gigatok_compile.model_entry import model_entry
+from gigatok_runtime.definition_data import DefinitionData, read_definition_data
 from gigatok_runtime.manifest import read_manifest
 
 
@@ -27,16 +28,8 @@ def check_files(package_dir: Path, definition: TokenizerDefinition) -> int:
     flags = ("id", "content", "single_word", "lstrip", "rstrip", "normalized", "special", "matched")
     equal = {
         "tokens": data.tokens == list(model.tokens),
-        "merges": np.array_equal(data.merges, model.merges.reshape(-1, 3)),
-        "ranks": np.array_equal(data.ranks, model.ranks),
-        "byte ids": np.array_equal(data.byte_ids, model.byte_ids),
-        "unknown characters": manifest["model"]
-        == {"atoms": model.atoms, "unk_id": model.unk_id, "fuse_unk": model.fuse_unk},
-        "affixes": np.array_equal(data.affixes, model.affixes)
-        if data.affixes is not None and model.affixes is not None
-        else data.affixes is model.affixes,
-        "hidden symbols": [(number, text, tuple(ids)) for number, text, ids in data.hidden]
-        == [(symbol.id, symbol.text, symbol.ids) for symbol in model.hidden],
+        "model": manifest["model"] == model_entry(model),
+        "merges": _same_merges(data, model),
         "decoding": definition.sentencepiece is None
         or (
             data.shown == list(definition.sentencepiece.shown) and data.kinds == definition.sentencepiece.kinds.tolist()
@@ -58,6 +51,25 @@ def check_files(package_dir: Path, definition: TokenizerDefinition) -> int:
             f"the package's files and the definition differ in: {', '.join(wrong)}", where=package_dir.name
         )
     return len(equal)
+
+
+def _same_merges(data: DefinitionData, model: Model) -> bool:
+    """What only BPE has."""
+    if not isinstance(model, BpeModel):
+        return not len(data.merges) and not data.hidden and data.affixes is None
+    same_affixes = (
+        np.array_equal(data.affixes, model.affixes)
+        if data.affixes is not None and model.affixes is not None
+        else data.affixes is model.affixes
+    )
+    hidden = [(number, text, tuple(ids)) for number, text, ids in data.hidden]
+    return (
+        np.array_equal(data.merges, model.merges.reshape(-1, 3))
+        and np.array_equal(data.ranks, model.ranks)
+        and np.array_equal(data.byte_ids, model.byte_ids)
+        and same_affixes
+        and hidden == [(symbol.id, symbol.text, symbol.ids) for symbol in model.hidden]
+    )
 
 
 def _places(template: Template | None) -> list[list[str | int]] | None:

@@ -43,6 +43,16 @@ class Trie:
     nodes: int
     longest: int  # bytes
 
+    def walk(self, text: bytes) -> int:
+        """Offset of the children of the node that `text` leads to; -1 if there is no such node, or it has no children."""
+        offset = self.root
+        for byte in text:
+            unit = int(self.units[offset + byte])
+            if unit & 0x1FF != byte or unit & LEAF:
+                return -1
+            offset = unit >> PAYLOAD_SHIFT
+        return offset
+
     @property
     def tables(self) -> TableSet:
         return TableSet(

@@ -19,6 +19,7 @@ def imply_cuts(definition: TokenizerDefinition, derivations: Derivations) -> Tok
     their place in the word, and where unknown characters vanish, so that their neighbours touch.
     """
     model = definition.model
+    assert isinstance(model, BpeModel)
     if model.atoms != "characters" or model.ignore_merges or model.affixes is not None or model.hidden:
         return definition
     kept = [step for step in definition.pre_tokenizer if not _idle(step, definition.mark)]
