@@ -181,9 +181,9 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
     definition, derivations = _with_implied_cuts(definition)
     report("split", "compiling the pre-tokenizer")
     split = plan_split(definition)
-    if isinstance(definition.model, BpeModel) and derivations is not None:
-        if reason := unmergeable(definition.model, derivations):
-            split = replace(split, kernel=None, reason=reason)
+    model = definition.model
+    if isinstance(model, BpeModel) and derivations is not None and (reason := unmergeable(model, derivations)):
+        split = replace(split, kernel=None, reason=reason)
     report("added tokens", f"{len(definition.added_tokens)}")
     added = plan_added_tokens(
         definition.added_tokens,

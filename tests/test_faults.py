@@ -69,8 +69,16 @@ CONFIGS = {
     "dec-bpe-suffix": "bpe_suffix",
     "offsets-bytelevel-trim-01": "blpost_01",
     "offsets-bytelevel-trim-11": "blpost_11",
+    "wp-long-word": "wp_uncased",
+    "wp-unk-whole-word": "wp_uncased",
+    "wp-strip-accents-null": "wp_cased",
+    "wp-strip-accents-false": "wp_lower_noaccent",
+    "wp-final-sigma": "wp_lower_noaccent",
+    "wp-clean-text": "wp_uncased",
+    "wp-offsets-after-accents": "wp_uncased",
+    "wp-decode-cleanup": "wp_uncased",
 }
-"""Cases of one small BPE definition."""
+"""Cases of one small BPE or WordPiece definition."""
 
 REGEX_TIER = {"meta_wssplit"}
 """Metaspace after a step that looks at the text."""
@@ -82,23 +90,15 @@ HERE = {
     *("tt-unreachable-token", "tt-load-odd", "load-merges", "load-file", "load-models"),
     *("threads-same-ids", "load-free-cycle", "cache-bounded"),
     *("sp-invalid-utf8", "sp-literal-marker", "sp-spaces", "sp-decode-spaces", "sp-user-defined"),
-    *("tekken-ids", "tekken-nonutf8-pieces"),
+    *("tekken-ids", "tekken-nonutf8-pieces", "post-pair-typeids"),
 }
 """Cases with a test of their own below."""
 
 ELSEWHERE = {
     "hf-precompiled-nfd": "the model is Unigram; its normalizer: test_normalizers.py",
-    "post-pair-typeids": "the model is WordPiece; its template and pairs: test_pairs.py",
 }
 
 OUTSIDE = {
-    **dict.fromkeys(
-        (
-            *("wp-long-word", "wp-unk-whole-word", "wp-strip-accents-null", "wp-strip-accents-false", "wp-final-sigma"),
-            *("wp-clean-text", "wp-offsets-after-accents", "wp-decode-cleanup"),
-        ),
-        "WordPiece",
-    ),
     **dict.fromkeys(
         ("trunc-overflow", "trunc-pair-longest-first", "trunc-pair-typeids", "trunc-too-short"), "truncation"
     ),
@@ -359,8 +359,7 @@ REFUSED = {
     "unk_not_in_vocab": "model.unk_token: ",  # it raises at the first unknown character
     "unigram_unk_null": "model.type: ",
     "unigram_int_score": "model.type: ",
-    "wordpiece_no_unk": "model.type: ",
-    "wordlevel": "model.type: ",
+    "wordpiece_no_unk": "model.unk_token: ",  # it raises at the first unknown word
 }
 """What is refused, and the field or the place that the error names."""
 
@@ -526,10 +525,20 @@ def test_loading_and_freeing_again_and_again(folder: Path, shared: Any) -> None:
     assert int(done.stdout) < 8 << 20
 
 
+# ------------------------------------------------------------------ a template around WordPiece
+
+
+def test_a_pair_and_its_type_ids(folder: Path, shared: Any) -> None:
+    case = shared.faults["post-pair-typeids"]
+    for _, engine in modules.engines("fault_tp", shared.configs / "tp.json", folder).each():
+        found = engine.encode_batch_with_type_ids([tuple(case["input"])], add_special_tokens=True)
+        assert found.ids.tolist() == case["expected"]["ids"]
+        assert found.type_ids.tolist() == case["expected"]["type_ids"]
+
+
 # ------------------------------------------------------------------ what is none of ours
 
-NOT_BPE = {
-    **dict.fromkeys(("wp_uncased.json", "wp_cased.json", "wp_lower_noaccent.json", "tp.json"), "model.type: "),
+NOT_COMPILED = {
     **dict.fromkeys(("uni_float.json", "uni_keycap.json", "uni_tie.json", "hf_precompiled.json"), "model.type: "),
     **dict.fromkeys(
         (
@@ -541,11 +550,11 @@ NOT_BPE = {
 }
 
 
-@pytest.mark.parametrize("config", NOT_BPE)
+@pytest.mark.parametrize("config", NOT_COMPILED)
 def test_models_that_are_not_compiled_are_refused(config: str, shared: Any, tmp_path: Path) -> None:
     with pytest.raises(CompileError) as caught:
         compile_definition(str(shared.configs / config), out_dir=tmp_path, name="toy", verify=False)
-    assert NOT_BPE[config] in str(caught.value)
+    assert NOT_COMPILED[config] in str(caught.value)
     assert caught.value.hint and not list(tmp_path.iterdir())
 
 
@@ -554,4 +563,4 @@ def test_all_their_models_are_refused(shared: Any) -> None:
     for name in {**OUTSIDE, **ELSEWHERE}:
         which = shared.faults[name]["model_or_config"]
         if isinstance(which, str) and name != "stream-prompt-incomplete":
-            assert which.removeprefix("sp:").removeprefix("configs/") in NOT_BPE, name
+            assert which.removeprefix("sp:").removeprefix("configs/") in NOT_COMPILED, name

@@ -26,6 +26,7 @@ LAYERS: list[set[str]] = [
         "grammars",
         "install",
         "manifest",
+        "model_entry",
         "normalizer",
         "pattern",
         "split_plan",

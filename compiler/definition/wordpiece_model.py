@@ -34,7 +34,9 @@ def read_wordpiece_model(
     most = _most_characters(fields) if kind == "WordPiece" else None
     if unk_token not in vocab:
         fields.fail(
-            "unk_token", f"{unk_token!r} is not in the vocabulary", "the reference fails on the first text that needs it"
+            "unk_token",
+            f"{unk_token!r} is not in the vocabulary",
+            "the reference fails on the first text that needs it",
         )
     tokens: list[bytes | None] = [None] * (max(vocab.values()) + 1)
     for text, number in vocab.items():

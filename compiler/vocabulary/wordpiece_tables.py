@@ -49,7 +49,9 @@ def build_wordpiece_tables(model: WordPieceModel) -> tuple[TableSet, WordPieceFa
     """
     entries = {token: number for number, token in enumerate(model.tokens) if token}
     # a word that is an entry has its id, if it is not too long
-    whole = {token: n for token, n in entries.items() if model.max_characters is None or _fits(token, model.max_characters)}
+    whole = {
+        token: n for token, n in entries.items() if model.max_characters is None or _fits(token, model.max_characters)
+    }
     trie = build_trie({token: number << 1 | int(token in whole) for token, number in entries.items()})
     baked = {t: n for t, n in sorted(whole.items(), key=lambda item: item[1]) if len(t) <= WORD_BYTES}
     words = build_word_table(baked)
