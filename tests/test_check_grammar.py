@@ -98,6 +98,7 @@ def test_every_kind_of_check_is_made(write: Any) -> None:
         "every_phase",
         "runs",
         "chunk_ends",
+        "word_ends",
         "random_boundaries",
         "random_strings",
     )

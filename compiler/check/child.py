@@ -24,10 +24,11 @@ from gigatok_compile.verify.subject import Diary, Disagreement
 
 CHECKS: tuple[tuple[checks.CutsCheck, float], ...] = (
     (checks.short_strings, 0.25),
-    (checks.every_window, 0.15),
-    (checks.every_phase, 0.15),
+    (checks.every_window, 0.12),
+    (checks.every_phase, 0.13),
     (checks.runs, 0.10),
     (checks.chunk_ends, 0.10),
+    (checks.word_ends, 0.05),
     (checks.random_boundaries, 0.05),
 )
 """Those of a module that are about cuts, and their share of the time; random strings have the rest."""

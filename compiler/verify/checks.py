@@ -114,6 +114,16 @@ def chunk_ends(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock
     return done
 
 
+def word_ends(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+    """Random characters around the ends of words of bits that hold nothing rare; counted are the texts."""
+    done = 0
+    for batch in clock.batches(texts.word_ends(alphabet, random), 4):
+        for text in batch:
+            subject.check_spans(text)
+        done += len(batch)
+    return done
+
+
 def random_boundaries(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
     done = 0
     while True:
@@ -260,10 +270,11 @@ def _readable_tokens(subject: Subject) -> list[str]:
 EDGES_SHARE = 0.05
 CHECKS: tuple[tuple[Check, float], ...] = (
     (short_strings, 0.15),
-    (every_window, 0.15),
+    (every_window, 0.12),
     (every_phase, 0.10),
-    (runs, 0.10),
+    (runs, 0.08),
     (chunk_ends, 0.05),
+    (word_ends, 0.05),
     (random_boundaries, 0.05),
     (vocabulary_words, 0.12),
     (random_ids, 0.05),

@@ -144,6 +144,19 @@ def chunk_ends(alphabet: Alphabet, random: Random, chunks: int = 16) -> Iterator
         yield data.decode()
 
 
+def word_ends(alphabet: Alphabet, random: Random) -> Iterator[str]:
+    """Texts that are words of bits full of one class, but for the character before each end and two after it; without end.
+
+    A kernel leaves a cycle early where a word has no character that needs another round; what it hands on to the next word
+    has to be right all the same. 64, 128, 256 and 512 are the characters of a word of each kernel.
+    """
+    chars = simplest(alphabet)
+    while True:
+        for filler, size in itertools.product(chars, (64, 128, 256, 512)):
+            units = [random.choices(chars, k=3) for _ in range(1024 // size)]
+            yield "".join(after + then + filler * (size - 3) + last for after, then, last in units)
+
+
 def random_text(alphabet: Alphabet, random: Random, length: int) -> str:
     """Tags uniform, with some runs of one tag."""
     out: list[str] = []
