@@ -159,13 +159,58 @@ def toy(make: Any) -> dict[str, Any]:
     )  # fmt: skip
 
 
+def words() -> dict[str, Any]:
+    """WordPiece: entries that end at a word's end, words of one entry, too long ones, characters of every length."""
+    entries = [
+        "[UNK]",
+        "<|endoftext|>",
+        "hello",
+        "inter",
+        "##nation",
+        "##al",
+        "##ization",
+        "x",
+        "##x",
+        "##xxxxxxxxxxxxxxxx",
+    ]
+    entries += [
+        "a",
+        "##a",
+        "##aaaaaaaaaaaa",
+        "b",
+        "中",
+        "##中",
+        "é",
+        "##é",
+        "😀",
+        "##😀",
+        "=",
+        "'",
+        "s",
+        "!",
+        "##\u0301",
+        "7",
+    ]
+    return {
+        "version": "1.0",
+        "added_tokens": [],
+        "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None,
+                       "lowercase": True},
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": None,
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": False},
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                  "max_input_chars_per_word": 100, "vocab": {entry: i for i, entry in enumerate(entries)}},
+    }  # fmt: skip
+
+
 STEPS: dict[str, list[modules.Split]] = {
     "removed": [(r"\s+", "Removed", False), ("'", "MergedWithPrevious", False)],
     "walk": [(r"\p{L}+| {1,70}|\p{N}{1,3}|\s+", "Isolated", False)],  # has no bit program
 }
 
 
-@pytest.mark.parametrize("name", ["gpt2", "toy", "bytes", *STEPS])
+@pytest.mark.parametrize("name", ["gpt2", "toy", "bytes", "words", *STEPS])
 def test_no_sanitizer_complains_about_hostile_texts(name: str, tmp_path: Path, toy_definition: Any) -> None:
     source = "gpt2"
     if name == "bytes":  # GPT-2's vocabulary; pieces begin and end inside characters
@@ -175,7 +220,10 @@ def test_no_sanitizer_complains_about_hostile_texts(name: str, tmp_path: Path, t
         made["pre_tokenizer"] = load_grammar("falcon").pre_tokenizer
         Path(source).write_text(json.dumps(made), encoding="utf-8")
     elif name != "gpt2":
-        made = toy(toy_definition) if name == "toy" else toy_definition(modules.toy_changes(STEPS[name]))
+        if name == "words":
+            made = words()
+        else:
+            made = toy(toy_definition) if name == "toy" else toy_definition(modules.toy_changes(STEPS[name]))
         source = str(tmp_path / "toy.json")
         Path(source).write_text(json.dumps(made), encoding="utf-8")
     definition = read_definition(source)
@@ -192,7 +240,7 @@ def test_no_sanitizer_complains_about_hostile_texts(name: str, tmp_path: Path, t
             file.write(struct.pack("<I", len(text)) + text)
     arguments = [
         str(tmp_path / "harness"),
-        *(["changed"] if name in ("toy", "removed") else []),
+        *(["changed"] if name in ("toy", "removed", "words") else []),
         str(tmp_path / "texts"),
     ]
     ran = subprocess.run(arguments, capture_output=True, text=True, check=False)
