@@ -4,8 +4,8 @@ A text becomes the pieces whose scores have the highest sum. From every characte
 offers a way to its end; a character that is no entry offers itself as unknown. A later offer replaces an earlier one only if
 its sum is higher, so of equal ways the first found stays. The engines differ in two things:
 
-- tokenizers sums in float64. sentencepiece keeps sums in float32, compares an offer in float64 with the kept sum, and rounds
-  it after that; so of two equal offers the second may win. Only the offer of an unknown character is rounded before.
+- tokenizers sums in float64. sentencepiece sums in float32, and when the sum of the place it stands at is past 100,000 or below
+  -100,000 it takes that sum from this place and from all later ones that have one, so that precision does not run out.
 - In tokenizers neighbouring unknown pieces are one text (the unknown token itself, typed, is one of them). If that text is an entry it
   is that, else its bytes if all have a piece, else unknown. In sentencepiece unknown characters fall back to bytes each, or are one
   unknown id together.
@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
+
+RESET = 100_000.0
 
 
 class UnigramEncoder:
@@ -58,7 +60,7 @@ class UnigramEncoder:
         ids: list[int] = []
         unknown = 0  # where a run of unknown pieces begins
         in_run = False
-        for start, end, number in self._best_path(piece):
+        for start, _, number in self._best_path(piece):
             if number == self.unk_id:
                 if not in_run:
                     unknown, in_run = start, True
@@ -77,18 +79,25 @@ class UnigramEncoder:
         sums = [0.0] * (size + 1)
         starts = [-1] * (size + 1)
         numbers = [-1] * (size + 1)
-        at = 0
+        at = reach = 0
         while at < size:
+            if not self.tokenizers and abs(sums[at]) > RESET:
+                offset = sums[at]
+                for end in range(at, reach + 1):
+                    if end == at or starts[end] >= 0:
+                        sums[end] = self._kept(sums[end] - offset)
             character = _sequence_length(piece[at])
             single = False
             for end, number in self._matches(piece, at):
-                offer = sums[at] + self.scores[number]
+                offer = self._kept(sums[at] + self.scores[number])
+                reach = max(reach, end)
                 if starts[end] < 0 or offer > sums[end]:
-                    sums[end], starts[end], numbers[end] = self._kept(offer), at, number
+                    sums[end], starts[end], numbers[end] = offer, at, number
                 single |= end == at + character
             if not single:
                 end = at + character
                 offer = self._kept(sums[at] + self.unk_score)
+                reach = max(reach, end)
                 if starts[end] < 0 or offer > sums[end]:
                     if self.unk_id < 0:
                         raise ValueError(f"{piece[at:end].decode()!r} is no entry, and the model has no unk_id")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from gigatok_compile.definition import sentencepiece_proto as proto
 from gigatok_compile.definition.fields import Fields
 from gigatok_compile.definition.json_text import parse_json
@@ -19,8 +20,6 @@ from gigatok_compile.ir.unigram import UnigramModel
 from gigatok_runtime.sentencepiece import MARK, respell
 from gigatok_runtime.unigram import UnigramEncoder
 from tokenizers import Tokenizer
-
-import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 import sentencepiece_models as made
@@ -53,13 +52,7 @@ def from_tokenizers(text: str, respelled: bool = False) -> tuple[UnigramModel, E
     fields = Fields.of(parse_json(text.encode())["model"], "model")
     entry = (lambda piece: None if " " in piece else piece.replace(MARK, " ")) if respelled else (lambda piece: piece)
     model, _ = read_unigram_model(fields, read_unigram_vocab(fields), entry, MARK if respelled else "")
-    whole = json.loads(text)
-    reference = Tokenizer.from_str(
-        json.dumps(
-            {key: None if key in ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding") else value
-             for key, value in whole.items()} | {"added_tokens": []}
-        )
-    )  # fmt: skip
+    reference = Tokenizer(Tokenizer.from_str(text).model)
 
     def encode(piece: str) -> list[int]:
         return list(reference.encode(piece.replace(" ", MARK) if respelled else piece, add_special_tokens=False).ids)
@@ -127,7 +120,10 @@ def random_sentencepiece(rng: random.Random) -> tuple[bytes, str]:
     kinds = [rng.choices([proto.NORMAL, proto.UNUSED, proto.USER_DEFINED], weights)[0] for _ in texts]
     if rng.random() < 0.05:
         kinds = [proto.USER_DEFINED for _ in texts]
-    pieces: list[made.Piece] = [*made.META, *((text, rng.choice(scores), kind) for text, kind in zip(texts, kinds, strict=True))]
+    pieces: list[made.Piece] = [
+        *made.META,
+        *((text, rng.choice(scores), kind) for text, kind in zip(texts, kinds, strict=True)),
+    ]
     byte_fallback = rng.random() < 0.4
     if byte_fallback:
         pieces += made.BYTES
@@ -138,7 +134,11 @@ def random_sentencepiece(rng: random.Random) -> tuple[bytes, str]:
 
 def random_texts(rng: random.Random, letters: str, count: int) -> list[str]:
     texts = ["".join(rng.choice(letters) for _ in range(rng.randint(1, 30))) for _ in range(count)]
-    return texts + [letter * rng.randint(2, 40) for letter in letters] + ["x<unk>a", "<unk>", "<unk><unk>", "a<unk>", "<0x41>"]
+    return (
+        texts
+        + [letter * rng.randint(2, 40) for letter in letters]
+        + ["x<unk>a", "<unk>", "<unk><unk>", "a<unk>", "<0x41>"]
+    )
 
 
 def differences(model: UnigramModel, encode: Encode, texts: Sequence[str], spell: Callable[[str], str]) -> list[Any]:

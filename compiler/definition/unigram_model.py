@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from gigatok_compile.definition import sentencepiece_proto as proto
 from gigatok_compile.definition.fields import Fields, is_u32, json_name
 from gigatok_compile.definition.json_number import read_integer
@@ -106,18 +106,14 @@ def _unk_id(fields: Fields, entries: int) -> int:
 def build_unigram(pieces: Pieces) -> UnigramModel:
     """The model of a SentencePiece `.model`. Byte, control, unknown and unused pieces match no text.
 
-    User-defined pieces are entries like others, with a score that wins.
+    User-defined pieces are entries like others, with a score by their length in bytes, in the spelling of the file.
 
     Raises:
         DefinitionError: a score that is not a number, infinite, or below LOWEST_SCORE.
     """
-    for number, (text, kind) in enumerate(zip(pieces.texts, pieces.kinds, strict=True)):
-        if kind == proto.NORMAL:
-            _check_score(float(pieces.scores[number]), text, f"pieces[{number}].score")
-    normal = pieces.scores[pieces.kinds == proto.NORMAL]
-    limits = np.finfo(np.float32)
-    lowest = normal.min(initial=limits.max)
-    highest = normal.max(initial=limits.tiny)
+    for number, (text, score) in enumerate(zip(pieces.texts, pieces.scores.tolist(), strict=True)):
+        _check_score(score, text, f"pieces[{number}].score")
+    lowest = pieces.scores[pieces.kinds == proto.NORMAL].min(initial=np.finfo(np.float32).max)
     tokens: list[bytes | None] = []
     scores = pieces.scores.astype(np.float64)
     for number, (text, kind) in enumerate(zip(pieces.texts, pieces.kinds, strict=True)):
@@ -125,9 +121,7 @@ def build_unigram(pieces: Pieces) -> UnigramModel:
         tokens.append(text.encode() if text is not None and matches else None)
         if text is not None and kind == proto.USER_DEFINED:
             written = text.replace(" ", MARK) if pieces.escape else text
-            # the product in float32, the difference in float64
-            scores[number] = float(np.float32(len(written.encode())) * highest) - 0.1
-            _check_score(float(scores[number]), text, f"pieces[{number}].score")
+            scores[number] = np.float32(0.1 * (len(written.encode()) - 1))
     return UnigramModel(
         tuple(tokens),
         scores,
@@ -139,10 +133,8 @@ def build_unigram(pieces: Pieces) -> UnigramModel:
     )
 
 
-
-
 def _check_score(score: float, text: str | None, where: str) -> None:
-    if score != score:
+    if math.isnan(score):
         raise DefinitionError(f"the score of {text!r} is not a number", where=where)
     if not LOWEST_SCORE <= score < float("inf"):
         raise DefinitionError(

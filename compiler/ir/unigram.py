@@ -18,7 +18,7 @@ class UnigramModel:
     tokens: the bytes of text that every id stands for, without repeats (None for what never matches: control, unused and byte
         pieces, entries that no text can become, and all but the last of equal entries); index = id. Where the definition
         replaces spaces by a mark, the mark is written as a space here (see definition/respell.py).
-    scores: (n,) float64, what a match of each id adds. For sentencepiece these are float32 numbers but for user-defined pieces.
+    scores: (n,) float64, what a match of each id adds. For sentencepiece these are float32 numbers.
     unk_score: what a character without a piece of its own adds.
     unk_id: the id of unknown text; -1 if there is none and text that needs it is an error.
     byte_ids: (256,) int32, the pieces `<0xNN>` that unknown text falls back to, -1 for one that is missing; all -1 without
