@@ -109,8 +109,10 @@ def build_unigram(pieces: Pieces) -> UnigramModel:
     User-defined pieces are entries like others, with a score by their length in bytes, in the spelling of the file.
 
     Raises:
-        DefinitionError: a score that is not a number, infinite, or below LOWEST_SCORE.
+        DefinitionError: a score that is not a number, infinite, or below LOWEST_SCORE; no pieces that text can match.
     """
+    if not np.isin(pieces.kinds, (proto.NORMAL, proto.USER_DEFINED, proto.UNUSED)).any():
+        raise DefinitionError("there is no piece that text can match, which the reference refuses", where="pieces")
     for number, (text, score) in enumerate(zip(pieces.texts, pieces.scores.tolist(), strict=True)):
         _check_score(score, text, f"pieces[{number}].score")
     lowest = pieces.scores[pieces.kinds == proto.NORMAL].min(initial=np.finfo(np.float32).max)
