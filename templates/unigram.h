@@ -66,6 +66,32 @@ GT_NOINLINE size_t gt_unigram_unknown(const uint8_t *p, size_t n, uint32_t *out)
   return n;
 }
 
+/* The unit that the character at p, of n bytes, leads to from the root; a leaf that is no entry if no entry begins with it. */
+GT_INLINE uint32_t gt_unigram_first(const uint8_t *p, size_t n) {
+  if (n == 1) return gt_unigram_characters[p[0] & 0x7F];
+  if (n == 2) return gt_unigram_characters[(p[0] & 0x1Fu) << 6 | (p[1] & 0x3F)];
+  if (n == 3) return gt_unigram_characters[(p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3F)];
+  uint32_t unit = (uint32_t)GT_UNIGRAM_ROOT << GT_UNIGRAM_SHIFT;
+  for (size_t i = 0; i < n; i++) {
+    if (unit & GT_UNIGRAM_LEAF) return GT_UNIGRAM_LEAF;
+    unit = gt_unigram_units[(unit >> GT_UNIGRAM_SHIFT) + p[i]];
+    if ((unit & 0x1FF) != p[i]) return GT_UNIGRAM_LEAF;
+  }
+  return unit;
+}
+
+/* The entry that `unit` is, from byte i to `end`, offers itself. */
+GT_INLINE void gt_unigram_offer(uint32_t unit, size_t i, size_t end, gt_unigram_sum sum, gt_unigram_sum *sums, uint32_t *out) {
+  const uint32_t below = unit >> GT_UNIGRAM_SHIFT;
+  const uint32_t id = unit & GT_UNIGRAM_LEAF ? below : gt_unigram_units[below + 256] >> GT_UNIGRAM_SHIFT;
+  const gt_unigram_sum offer = sum + gt_unigram_scores[id];
+  gt_unigram_sum *const best = &sums[end & (GT_UNIGRAM_RING - 1)];
+  if (offer > *best) {
+    *best = offer;
+    out[end - 1] = id | (uint32_t)(end - i) << GT_UNIGRAM_ID_BITS;
+  }
+}
+
 /* The last piece of the best way to every character's end, into out[end - 1]. 0: some character is unknown, and there is no id
  * for that. */
 GT_INLINE int gt_unigram_forward(const uint8_t *p, size_t n, uint32_t *out) {
@@ -86,32 +112,23 @@ GT_INLINE int gt_unigram_forward(const uint8_t *p, size_t n, uint32_t *out) {
 #endif
     const gt_unigram_sum sum = sums[i & MASK];
     sums[i & MASK] = none;
-    int single = 0; /* the character is an entry */
-    uint32_t offset = GT_UNIGRAM_ROOT;
-    for (size_t end = i; end < n;) {
-      const uint8_t byte = p[end++];
-      const uint32_t unit = gt_unigram_units[offset + byte];
-      if ((unit & 0x1FF) != byte) break;
-      offset = unit >> GT_UNIGRAM_SHIFT;
-      if (unit & GT_UNIGRAM_ENTRY) {
-        const uint32_t id = unit & GT_UNIGRAM_LEAF ? offset : gt_unigram_units[offset + 256] >> GT_UNIGRAM_SHIFT;
-        const gt_unigram_sum offer = sum + gt_unigram_scores[id];
-        if (offer > sums[end & MASK]) {
-          sums[end & MASK] = offer;
-          out[end - 1] = id | (uint32_t)(end - i) << GT_UNIGRAM_ID_BITS;
-        }
-        single |= end - i == character;
-      }
-      if (unit & GT_UNIGRAM_LEAF) break;
-    }
-    if (GT_UNLIKELY(!single)) {
-      const size_t end = i + character;
+    size_t end = i + character;
+    uint32_t unit = gt_unigram_first(p + i, character);
+    if (GT_LIKELY(unit & GT_UNIGRAM_ENTRY)) {
+      gt_unigram_offer(unit, i, end, sum, sums, out);
+    } else {
       const gt_unigram_sum offer = sum + gt_unigram_scores[GT_UNIGRAM_UNK_SCORE];
       if (offer > sums[end & MASK]) {
         if (GT_UNIGRAM_UNK == GT_UNIGRAM_ID_MASK) return 0;
         sums[end & MASK] = offer;
         out[end - 1] = GT_UNIGRAM_UNK | (uint32_t)character << GT_UNIGRAM_ID_BITS;
       }
+    }
+    while (!(unit & GT_UNIGRAM_LEAF) && end < n) {
+      const uint8_t byte = p[end++];
+      unit = gt_unigram_units[(unit >> GT_UNIGRAM_SHIFT) + byte];
+      if ((unit & 0x1FF) != byte) break;
+      if (unit & GT_UNIGRAM_ENTRY) gt_unigram_offer(unit, i, end, sum, sums, out);
     }
     i += character;
   }

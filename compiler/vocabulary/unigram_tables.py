@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.ir.unigram import UnigramModel
-from gigatok_compile.vocabulary.double_array import build_trie
+from gigatok_compile.vocabulary.double_array import LEAF, PAYLOAD_SHIFT, Trie, build_trie
 
 ID_BITS = 21
 NO_ID = (1 << ID_BITS) - 1
@@ -47,6 +48,7 @@ def build_unigram_tables(model: UnigramModel) -> tuple[TableSet, UnigramFacts]:
     entries = model.matched
     _check(model, entries)
     trie = build_trie(entries)
+    characters = _first_units(trie)
     single = model.accumulate == "f32"
     scores = np.append(model.scores, model.unk_score).astype(np.float32 if single else np.float64)
     byte_ids = np.where(model.byte_ids < 0, _NONE, model.byte_ids).astype(np.uint32)
@@ -55,6 +57,9 @@ def build_unigram_tables(model: UnigramModel) -> tuple[TableSet, UnigramFacts]:
     tables = TableSet(
         (
             Table("unigram_units", trie.units, "double array of the entries, see double_array.py; the value is the id"),
+            Table(
+                "unigram_characters", characters, "the unit that each character below U+10000 leads to from the root"
+            ),
             Table("unigram_scores", scores, "what a match of each id adds; last, what an unknown character adds"),
             Table("unigram_bytes", byte_ids, "the id that a byte of unknown text falls back to, or GT_NONE"),
         ),
@@ -69,7 +74,26 @@ def build_unigram_tables(model: UnigramModel) -> tuple[TableSet, UnigramFacts]:
             "unigram_run_is_text": int(model.engine == "tokenizers"),
         },
     )
-    return tables, UnigramFacts(len(entries), trie.longest, trie.units.nbytes, scores.nbytes)
+    return tables, UnigramFacts(len(entries), trie.longest, trie.units.nbytes + characters.nbytes, scores.nbytes)
+
+
+def _first_units(trie: Trie) -> npt.NDArray[np.uint32]:
+    """(65536,) uint32: by code point, the unit after its bytes; LEAF where no entry begins with it."""
+    points = np.arange(1 << 16)
+    found = np.full(len(points), LEAF, np.uint32)
+    for low, high, lead in ((0, 0x80, 0), (0x80, 0x800, 0xC0), (0x800, 0x10000, 0xE0)):
+        here = points[low:high]
+        size = {0: 1, 0xC0: 2, 0xE0: 3}[lead]
+        unit = np.full(len(here), trie.root << PAYLOAD_SHIFT, np.uint32)
+        for k in range(size):
+            shift = 6 * (size - 1 - k)
+            byte = here >> shift if k == 0 else 0x80 | (here >> shift & 0x3F)
+            byte = byte | lead if k == 0 else byte
+            following = trie.units[np.where(unit & LEAF, 0, unit >> PAYLOAD_SHIFT) + byte]
+            fits = ((unit & LEAF) == 0) & ((following & 0x1FF) == byte)
+            unit = np.where(fits, following, LEAF).astype(np.uint32)
+        found[low:high] = unit
+    return found
 
 
 def _check(model: UnigramModel, entries: dict[bytes, int]) -> None:
