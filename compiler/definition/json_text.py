@@ -1,7 +1,8 @@
 """Bytes of a JSON file to Python values, as strictly as the reference reads it.
 
 Python's json accepts more than the reference: a lone surrogate in an escape, NaN and Infinity, UTF-16 and UTF-32.
-These are refused here, with the place. Of a repeated key both take the last.
+These are refused here, with the place. Of a repeated key both take the last. Numbers with a fraction or an exponent are read as the
+reference reads them (json_number.py).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import re
 from typing import Any, NoReturn
 
+from gigatok_compile.definition.json_number import read_float
 from gigatok_compile.errors import DefinitionError
 
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
@@ -33,7 +35,7 @@ def parse_json(data: bytes) -> Any:
             f"not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}", hint="a tokenizer.json is UTF-8 text"
         ) from None
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=read_float)
     except json.JSONDecodeError as error:
         raise _json_error(error) from None
     except ValueError:

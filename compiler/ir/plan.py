@@ -20,6 +20,8 @@ C_TYPES = {
     "int32": "int32_t",
     "uint64": "uint64_t",
     "int64": "int64_t",
+    "float32": "float",
+    "float64": "double",
 }
 
 
