@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from gigatok_compile.definition.alphabet import alphabet_to_bytes
 from gigatok_compile.ir.definition import AddedToken, BpeModel, SplitStep, TokenizerDefinition
+from gigatok_compile.ir.unigram import UnigramModel
 from gigatok_compile.normalizer import content_function, normalizer_arrays
 from gigatok_compile.pattern.codeset import CodeSet
 from gigatok_compile.pattern.parse import parse_pattern
@@ -32,6 +33,9 @@ def write_definition_data(definition: TokenizerDefinition) -> bytes:
     }
     if isinstance(model, BpeModel):
         arrays |= _merge_arrays(model)
+    if isinstance(model, UnigramModel):
+        arrays["scores"] = np.ascontiguousarray(model.scores, np.float64)
+        arrays["byte_ids"] = np.ascontiguousarray(model.byte_ids, np.int32)
     if definition.sentencepiece is not None:
         arrays |= pack_strings("shown", list(definition.sentencepiece.shown))
         arrays["shown_kinds"] = definition.sentencepiece.kinds

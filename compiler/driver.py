@@ -44,6 +44,7 @@ from gigatok_compile.grammars.registry import load_grammar
 from gigatok_compile.ir.definition import BpeModel, Model, SplitStep, TokenizerDefinition, WordPieceModel
 from gigatok_compile.ir.plan import TableSet
 from gigatok_compile.ir.split import SplitPlan, StepTier
+from gigatok_compile.ir.unigram import UnigramModel
 from gigatok_compile.manifest import build_manifest
 from gigatok_compile.names import check_name
 from gigatok_compile.normalizer.passes import plan_passes
@@ -61,6 +62,7 @@ from gigatok_compile.vocabulary.run_tokens import find_run_tokens
 from gigatok_compile.vocabulary.self_encoding import Derivations, derive_entries
 from gigatok_compile.vocabulary.tables import VocabularyFacts, build_vocabulary_tables
 from gigatok_compile.vocabulary.token_lookup import plan_token_lookup
+from gigatok_compile.vocabulary.unigram_tables import UnigramFacts, build_unigram_tables
 from gigatok_compile.vocabulary.wordpiece_tables import WordPieceFacts, build_wordpiece_tables
 
 STAGES = (
@@ -77,6 +79,7 @@ STAGES = (
     "c",
 )
 Report = Callable[[str, str], None]
+Facts = VocabularyFacts | WordPieceFacts | UnigramFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,7 @@ class Compilation:
     definition: TokenizerDefinition
     split: SplitPlan
     added: AddedTokenPlan
-    vocabulary: VocabularyFacts | WordPieceFacts | None
+    vocabulary: Facts | None
     tables: TableSet | None
     decoder: DecodePlan
     normalizer: tuple[str, ...] = ()
@@ -220,8 +223,10 @@ def _with_implied_cuts(definition: TokenizerDefinition) -> tuple[TokenizerDefini
     return imply_cuts(definition, derivations), derivations
 
 
-def _model_tables(model: Model, derivations: Derivations | None) -> tuple[TableSet, VocabularyFacts | WordPieceFacts]:
+def _model_tables(model: Model, derivations: Derivations | None) -> tuple[TableSet, Facts]:
     """Tables of the model, and facts about it."""
+    if isinstance(model, UnigramModel):
+        return build_unigram_tables(model)
     if isinstance(model, WordPieceModel):
         return build_wordpiece_tables(model)
     assert derivations is not None

@@ -21,6 +21,7 @@ class DefinitionData(NamedTuple):
     added_hidden: whether decoding leaves it out when special tokens are to be skipped.
     merges (m, 3), ranks (m,), byte_ids (256,): int32, as in gigatok_runtime.bpe; no rows and all -1 for other
         models. affixes: (n,) uint8 or None.
+    scores: (n,) float64, of Unigram; else empty.
     patterns: for each split step in order, its pattern for the `regex` package with properties written out as ranges.
     normalizer: arrays for gigatok_runtime.normalizers, those that the definition's normalizers need.
     hidden: (id, text, ids) of symbols of BPE over characters that are never given out.
@@ -36,6 +37,7 @@ class DefinitionData(NamedTuple):
     ranks: npt.NDArray[np.int32]
     byte_ids: npt.NDArray[np.int32]
     affixes: npt.NDArray[np.uint8] | None
+    scores: npt.NDArray[np.float64]
     patterns: list[str]
     normalizer: dict[str, npt.NDArray[Any]]
     hidden: list[tuple[int, bytes, list[int]]]
@@ -61,6 +63,7 @@ def read_definition_data(directory: Path) -> DefinitionData:
                 merges=arrays["merges"] if "merges" in arrays.files else np.zeros((0, 3), np.int32),
                 ranks=arrays["ranks"] if "ranks" in arrays.files else np.zeros(0, np.int32),
                 byte_ids=arrays["byte_ids"] if "byte_ids" in arrays.files else np.full(256, -1, np.int32),
+                scores=arrays["scores"] if "scores" in arrays.files else np.zeros(0, np.float64),
                 affixes=arrays["affixes"] if "affixes" in arrays.files else None,
                 patterns=[(item or b"").decode() for item in _unpack(arrays, "pattern")],
                 normalizer={name: arrays[name] for name in arrays.files if _NORMALIZER.match(name)},

@@ -51,7 +51,7 @@ class Manifest(TypedDict):
     names them. settings: "model_max_length" and "padding_side" of a tokenizer_config.json. word_ranges: inclusive ranges of the
     code points that `single_word` takes for word characters; empty when no token asks. model: kind "BPE" with
     atoms ("bytes" or "characters"), unk_id (-1: none), fuse_unk; or "WordPiece" with prefix, unk_id, max_characters as in
-    gigatok_runtime.wordpiece. verification: what was checked at compile time, or None.
+    gigatok_runtime.wordpiece; or "Unigram" with engine, unk_id, unk_score, space as in gigatok_runtime.unigram. verification: what was checked at compile time, or None.
     """
 
     gigatok: int

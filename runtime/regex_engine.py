@@ -26,6 +26,7 @@ from gigatok_runtime.sentencepiece import respell
 from gigatok_runtime.special import Special, joins_surrogates, resolve_modes
 from gigatok_runtime.splitting import Splitter
 from gigatok_runtime.texts import Buffer, Errors, Ids, Text, as_bytes, as_str, check_errors, check_threads
+from gigatok_runtime.unigram import UnigramEncoder
 from gigatok_runtime.wordpiece import WordPieceEncoder
 
 PieceStep = Callable[[str], list[str]]  # or a _Metaspace or a _Split
@@ -324,8 +325,21 @@ def _piece_steps(
     return steps, byte_steps
 
 
-def _encoder(manifest: Manifest, data: DefinitionData) -> BytePairEncoder | CharacterPairEncoder | WordPieceEncoder:
+Encoder = BytePairEncoder | CharacterPairEncoder | WordPieceEncoder | UnigramEncoder
+
+
+def _encoder(manifest: Manifest, data: DefinitionData) -> Encoder:
     model = manifest["model"]
+    if model["kind"] == "Unigram":
+        return UnigramEncoder(
+            data.tokens,
+            data.scores.tolist(),
+            model["unk_score"],
+            model["unk_id"],
+            data.byte_ids.tolist(),
+            model["engine"],
+            model["space"].encode(),
+        )
     if model["kind"] == "WordPiece":
         return WordPieceEncoder(data.tokens, model["prefix"], model["unk_id"], model["max_characters"])
     if data.hidden:

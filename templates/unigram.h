@@ -161,4 +161,11 @@ static size_t gt_unigram(const uint8_t *p, size_t n, uint32_t *out) {
   return count;
 }
 
+#ifndef GT_UNIGRAM_ALONE
+/* The same as words.h and learn.h ask for it. There is an id for what is unknown (the reader sees to that). */
+GT_INLINE size_t gt_merge(const uint8_t *p, size_t n, uint32_t *out, gt_scratch *scratch GT_UNUSED) {
+  return gt_unigram(p, n, out);
+}
+#endif
+
 #endif

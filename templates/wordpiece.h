@@ -33,23 +33,4 @@ static inline size_t gt_merge(const uint8_t *p, size_t n, uint32_t *out, gt_scra
   return 1;
 }
 
-/* Whether a pre-token can be cut at safe cuts; there are none. */
-GT_INLINE int gt_has_atoms(const uint8_t *p GT_UNUSED, size_t n GT_UNUSED) { return 1; }
-
-/* A word for gt_merge_many: in, its bytes and room for `length` ids; out, how many they are. */
-typedef struct {
-  const uint8_t *bytes;
-  uint32_t *ids;
-  uint32_t length; /* at least 1 */
-  uint32_t count;
-} gt_piece;
-
-/* Ids of many words. Always 1. */
-static inline int gt_merge_many(gt_piece *pieces, size_t count, gt_scratch *scratch) {
-  for (size_t i = 0; i < count; i++) {
-    pieces[i].count = (uint32_t)gt_merge(pieces[i].bytes, pieces[i].length, pieces[i].ids, scratch);
-  }
-  return 1;
-}
-
 #endif

@@ -17,6 +17,7 @@ vocabulary = runpy.run_path(str(Path(__file__).with_name("vocabulary_harness.py"
 HEADERS = """
 #include "common.h"
 #define GT_NONE 0xFFFFFFFFu
+#define GT_UNIGRAM_ALONE 1
 #include "unigram.h"
 """
 

@@ -14,6 +14,7 @@ from gigatok_compile.definition.post_processor import read_post_processor
 from gigatok_compile.definition.pre_tokenizer import read_pre_tokenizer
 from gigatok_compile.definition.respell import Respelling, respell
 from gigatok_compile.definition.truncation import read_padding, read_truncation
+from gigatok_compile.definition.unigram_model import read_unigram_model, read_unigram_vocab
 from gigatok_compile.definition.wordpiece_model import read_wordpiece_model
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import (
@@ -28,6 +29,7 @@ from gigatok_compile.ir.definition import (
 )
 
 REFERENCE = "tokenizers 0.23.3"
+MODELS = ("BPE", "WordPiece", "WordLevel", "Unigram")
 
 _TOP_LEVEL = (
     "version",
@@ -58,8 +60,8 @@ def read_parsed_json(value: object, *, name: str, sha256: str) -> TokenizerDefin
     # The parts that are cheap to read come first: a definition is refused before its vocabulary is looked at.
     model = fields.child("model")
     kind = guess_model_type(model)
-    if kind not in ("BPE", "WordPiece", "WordLevel"):
-        model.fail("type", f"the model {kind} is not compiled", "what compiles: BPE, WordPiece, WordLevel")
+    if kind not in MODELS:
+        model.fail("type", f"the model {kind} is not compiled", f"what compiles: {', '.join(MODELS)}")
     normalizer = read_normalizer(fields.optional_child("normalizer"))
     pre_tokenizer = read_pre_tokenizer(fields.optional_child("pre_tokenizer"))
     post_processor, post_warnings = read_post_processor(fields.optional_child("post_processor"))
@@ -68,7 +70,8 @@ def read_parsed_json(value: object, *, name: str, sha256: str) -> TokenizerDefin
     truncation = read_truncation(fields.optional_child("truncation"), special_count)
     padding = read_padding(fields.optional_child("padding"))
 
-    vocab = read_vocab(model)
+    scored = read_unigram_vocab(model) if kind == "Unigram" else []
+    vocab = {text: number for number, (text, _) in enumerate(scored)} if scored else read_vocab(model)
     added_tokens, added_warnings = read_added_tokens(fields, vocab)
     _refuse_first_where_offsets_move(pre_tokenizer, normalizer, added_tokens)
     byte_level = any(isinstance(step, ByteLevelStep) for step in pre_tokenizer)
@@ -78,7 +81,10 @@ def read_parsed_json(value: object, *, name: str, sha256: str) -> TokenizerDefin
     if not byte_level:
         spelled = respell(normalizer, pre_tokenizer, marks_seen=strips)
     contents = {token.content for token in added_tokens}
-    read, model_warnings = _read_model(kind, model, vocab, contents, Spelling(byte_level, spelled.entry))
+    if scored:
+        read, model_warnings = _read_unigram(model, scored, byte_level, spelled)
+    else:
+        read, model_warnings = _read_model(kind, model, vocab, contents, Spelling(byte_level, spelled.entry))
     return TokenizerDefinition(
         name=name,
         source_format="tokenizer.json",
@@ -94,7 +100,7 @@ def read_parsed_json(value: object, *, name: str, sha256: str) -> TokenizerDefin
         truncation=truncation,
         padding=padding,
         warnings=post_warnings + added_warnings + model_warnings,
-        contents=_contents(vocab),
+        contents=tuple(text for text, _ in scored) if scored else _contents(vocab),
     )
 
 
@@ -105,6 +111,17 @@ def _read_model(
     if kind == "BPE":
         return read_bpe_model(model, vocab, added, spelling)
     return read_wordpiece_model(kind, model, vocab, spelling.entry, spelling.byte_level), ()
+
+
+def _read_unigram(
+    model: Fields, vocab: Sequence[tuple[str, float]], byte_level: bool, spelled: Respelling
+) -> tuple[Model, tuple[str, ...]]:
+    if byte_level:
+        model.fail("type", "Unigram behind a ByteLevel pre-tokenizer is not compiled", "what compiles behind it: BPE")
+    read, warnings = read_unigram_model(model, vocab, spelled.entry, spelled.mark)
+    if read.unk_id < 0:
+        model.fail("unk_id", "there is none", "the reference fails on the first text that needs it")
+    return read, warnings
 
 
 def _contents(vocab: Mapping[str, int]) -> tuple[str | None, ...]:

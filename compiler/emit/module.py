@@ -22,6 +22,7 @@ from gigatok_compile.ir.definition import (
 )
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.ir.split import SplitKernel
+from gigatok_compile.ir.unigram import UnigramModel
 from gigatok_compile.normalizer.sentencepiece import sentencepiece_constants
 
 SPLITTING_HEADERS = (
@@ -51,6 +52,8 @@ HEADERS = (
     "vocabulary.h",
     "merge.h",
     "wordpiece.h",
+    "unigram.h",
+    "piece.h",
     "thread.h",
     "words.h",
     "learn.h",
@@ -127,6 +130,7 @@ def definition_tables(definition: TokenizerDefinition) -> TableSet:
             "mark_length": len(mark),
             "ignore_merges": int(isinstance(definition.model, BpeModel) and definition.model.ignore_merges),
             "wordpiece": int(isinstance(definition.model, WordPieceModel)),
+            "unigram": int(isinstance(definition.model, UnigramModel)),
         }
         | sentencepiece_constants(next((s for s in definition.normalizer if s.kind == "SentencePiece"), None)),
     )

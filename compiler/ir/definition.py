@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from gigatok_compile.ir.unigram import UnigramModel
 
 Dialect = Literal["oniguruma", "fancy"]
 Behavior = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
@@ -177,7 +178,7 @@ class WordPieceModel:
         return f"{entries} entries, continued by {self.prefix.decode()!r}{longest}, unknown words have id {self.unk_id}"
 
 
-Model = BpeModel | WordPieceModel
+Model = BpeModel | WordPieceModel | UnigramModel
 
 
 @dataclass(frozen=True, slots=True)

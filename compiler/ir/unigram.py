@@ -35,6 +35,11 @@ class UnigramModel:
     engine: Engine
     space: bytes = b" "
 
+    def __str__(self) -> str:
+        fallback = ", bytes for what is unknown" if (self.byte_ids >= 0).any() else ""
+        unknown = f", unknown text has id {self.unk_id}" if self.unk_id >= 0 else ""
+        return f"{len(self.matched)} entries with scores, sums in {self.accumulate}{fallback}{unknown}"
+
     @property
     def accumulate(self) -> Literal["f64", "f32"]:
         """The width in which the sum of a path is kept."""

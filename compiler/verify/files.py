@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from gigatok_compile.errors import VerifyError
 from gigatok_compile.ir.definition import BpeModel, Model, Template, TokenizerDefinition
+from gigatok_compile.ir.unigram import UnigramModel
 from gigatok_compile.model_entry import model_entry
 from gigatok_runtime.definition_data import DefinitionData, read_definition_data
 from gigatok_runtime.manifest import read_manifest
@@ -54,7 +55,9 @@ def check_files(package_dir: Path, definition: TokenizerDefinition) -> int:
 
 
 def _same_merges(data: DefinitionData, model: Model) -> bool:
-    """What only BPE has."""
+    """What lies in definition.npz for one kind of model."""
+    if isinstance(model, UnigramModel):
+        return np.array_equal(data.scores, model.scores) and np.array_equal(data.byte_ids, model.byte_ids)
     if not isinstance(model, BpeModel):
         return not len(data.merges) and not data.hidden and data.affixes is None
     same_affixes = (

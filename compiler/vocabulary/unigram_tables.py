@@ -14,6 +14,10 @@ from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.plan import Table, TableSet
 from gigatok_compile.ir.unigram import UnigramModel
 from gigatok_compile.vocabulary.double_array import LEAF, PAYLOAD_SHIFT, Trie, build_trie
+from gigatok_compile.vocabulary.first_words import build_first_words
+from gigatok_compile.vocabulary.hot_table import build_hot_table
+from gigatok_compile.vocabulary.safe_cuts import SafeCuts, build_cut_tables
+from gigatok_compile.vocabulary.word_table import build_word_table
 
 ID_BITS = 21
 NO_ID = (1 << ID_BITS) - 1
@@ -54,7 +58,7 @@ def build_unigram_tables(model: UnigramModel) -> tuple[TableSet, UnigramFacts]:
     byte_ids = np.where(model.byte_ids < 0, _NONE, model.byte_ids).astype(np.uint32)
     # sums of the places that a match from here can end at, and of this one
     ring = 1 << max(trie.longest, _CHARACTER).bit_length()
-    tables = TableSet(
+    tables = _no_words() | TableSet(
         (
             Table("unigram_units", trie.units, "double array of the entries, see double_array.py; the value is the id"),
             Table(
@@ -75,6 +79,23 @@ def build_unigram_tables(model: UnigramModel) -> tuple[TableSet, UnigramFacts]:
         },
     )
     return tables, UnigramFacts(len(entries), trie.longest, trie.units.nbytes + characters.nbytes, scores.nbytes)
+
+
+def _no_words() -> TableSet:
+    """The tables of what is known of whole words and of cuts, which is nothing: the best way through an entry's text need not be
+    the entry. What a thread learns of words it keeps, as for all models."""
+    nothing_cut = SafeCuts(np.zeros((128, 128), np.bool_), (), (), usable=False)
+    nothing: dict[bytes, int] = {}
+    return (
+        build_word_table(nothing).tables
+        | build_hot_table(nothing, frozenset())
+        | build_first_words(nothing, frozenset())
+        | build_cut_tables(nothing_cut)
+        | TableSet(
+            (Table("trie_units", np.zeros(512, np.uint32), "no entries are known to encode to themselves"),),
+            {"trie_root": 0, "longest_entry": 0, "characters": 1},
+        )
+    )
 
 
 def _first_units(trie: Trie) -> npt.NDArray[np.uint32]:
