@@ -26,7 +26,7 @@ def test_random_models(seed: int) -> None:
     words, oracle = find_whole_words(model, 16), models.encoder(model)
     for token, number in model.matched.items():
         whole = oracle.encode(token) == [number]
-        if model.engine == "tokenizers":
+        if model.engine == "tokenizers" and b"<unk>" not in token:  # a run of unknown pieces may be an entry too
             assert (token in words) == whole, token
         assert whole or token not in words, token  # sums past the limit of sentencepiece are left out
         assert words.get(token, number) == number
