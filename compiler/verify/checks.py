@@ -40,14 +40,19 @@ class Clock:
         return time.monotonic() < self.end
 
 
-def short_strings(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
-    """Every short string over one character a tag, by itself; then random longer ones."""
+def _each(subject: Cutting, source: Iterable[str], size: int, clock: Clock) -> int:
+    """The cuts of each text by itself, `size` of them between looks at the clock; how many texts."""
     done = 0
-    for batch in clock.batches(texts.short_strings(texts.simplest(alphabet), random), BATCH):
+    for batch in clock.batches(source, size):
         for text in batch:
             subject.check_spans(text)
         done += len(batch)
     return done
+
+
+def short_strings(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
+    """Every short string over one character a tag, by itself; then random longer ones."""
+    return _each(subject, texts.short_strings(texts.simplest(alphabet), random), BATCH, clock)
 
 
 def every_window(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
@@ -86,12 +91,7 @@ def every_phase(subject: Cutting, alphabet: texts.Alphabet, random: Random, cloc
 
 def runs(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
     """Runs of every class at lengths where blocks end."""
-    done = 0
-    for batch in clock.batches(texts.runs(alphabet, random), 32):
-        for text in batch:
-            subject.check_spans(text)
-        done += len(batch)
-    return done
+    return _each(subject, texts.runs(alphabet, random), 32, clock)
 
 
 def edges(subject: Cutting, alphabet: texts.Alphabet, characters: str, clock: Clock) -> int:
@@ -116,12 +116,7 @@ def chunk_ends(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock
 
 def word_ends(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
     """Random characters around the ends of words of bits that hold nothing rare; counted are the texts."""
-    done = 0
-    for batch in clock.batches(texts.word_ends(alphabet, random), 4):
-        for text in batch:
-            subject.check_spans(text)
-        done += len(batch)
-    return done
+    return _each(subject, texts.word_ends(alphabet, random), 4, clock)
 
 
 def random_boundaries(subject: Cutting, alphabet: texts.Alphabet, random: Random, clock: Clock) -> int:
