@@ -41,7 +41,7 @@ from gigatok_compile.emit.package import render_package_files
 from gigatok_compile.errors import CompileError, DefinitionError, PatternError, Unsupported
 from gigatok_compile.explain import explain
 from gigatok_compile.grammars.registry import load_grammar
-from gigatok_compile.ir.definition import BpeModel, Model, SplitStep, TokenizerDefinition, WordPieceModel
+from gigatok_compile.ir.definition import BpeModel, MetaspaceStep, SplitStep, TokenizerDefinition, WordPieceModel
 from gigatok_compile.ir.plan import TableSet
 from gigatok_compile.ir.split import SplitPlan, StepTier
 from gigatok_compile.ir.unigram import UnigramModel
@@ -200,7 +200,7 @@ def analyse(definition: TokenizerDefinition, report: Report = lambda stage, deta
     if split.kernel is None or normalizer is None:
         return Compilation(definition, split, added, None, None, decoder)
     report("tables", "laying out the vocabulary")
-    vocabulary_tables, facts = _model_tables(definition.model, derivations)
+    vocabulary_tables, facts = _model_tables(definition, derivations)
     lookup = plan_token_lookup(
         looked_up_tokens(definition),
         definition.added_tokens,
@@ -223,10 +223,14 @@ def _with_implied_cuts(definition: TokenizerDefinition) -> tuple[TokenizerDefini
     return imply_cuts(definition, derivations), derivations
 
 
-def _model_tables(model: Model, derivations: Derivations | None) -> tuple[TableSet, Facts]:
+def _model_tables(definition: TokenizerDefinition, derivations: Derivations | None) -> tuple[TableSet, Facts]:
     """Tables of the model, and facts about it."""
+    model = definition.model
     if isinstance(model, UnigramModel):
-        return build_unigram_tables(model)
+        metaspace = next((step for step in definition.pre_tokenizer if isinstance(step, MetaspaceStep)), None)
+        if metaspace is None or not metaspace.by_piece:
+            return build_unigram_tables(model)
+        return build_unigram_tables(model, "prefixed" if metaspace.prepend_scheme == "always" else "marked")
     if isinstance(model, WordPieceModel):
         return build_wordpiece_tables(model)
     assert derivations is not None

@@ -53,6 +53,7 @@ GT_INLINE uint32_t *gt_flatten_swar(uint64_t mask, uint32_t base, uint32_t *out)
 GT_INLINE uint64_t gt_push_zero_swar(uint64_t bits, uint64_t x) { return bits + bits + (x == 0); }
 
 #define GT_CHUNK 4096 /* bytes that one pass of a kernel takes; their masks and pieces stay in the nearest caches */
+#define GT_LONG_WORD 1024 /* bytes of the longest pre-token that is kept (thread.h) */
 #define GT_PAD_TAGS 512 /* tags past the last of a chunk, so that a word of several blocks is full */
 #define GT_PAST 72    /* bytes that can be read after a chunk: a block of 64 that begins at its last byte, three bytes on */
 #define GT_TAIL (GT_CHUNK + GT_PAST)

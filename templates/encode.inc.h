@@ -94,7 +94,7 @@ GT_INLINE size_t GT_ISA(gt_settle)(gt_thread *t, size_t missed) {
 static int GT_ISA(gt_encode_batch)(gt_thread *t, const uint8_t *text, const uint8_t *limit, size_t pieces, gt_ids *ids) {
   gt_keep_bounded(t);
   t->side_used = 0;
-  if (!gt_ids_reserve(ids, GT_PIECE_STOP(t, pieces - 1) - t->starts[0])) return 0;
+  if (!gt_ids_reserve(ids, GT_MOST_IDS(GT_PIECE_STOP(t, pieces - 1) - t->starts[0], pieces))) return 0;
   const size_t missed = GT_ISA(gt_probe)(t, text, pieces);
   GT_ISA(gt_look)(t, text, missed);
   const size_t unknown = GT_ISA(gt_settle)(t, missed);

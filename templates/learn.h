@@ -63,7 +63,7 @@ static size_t gt_find_parts(gt_thread *t, const uint8_t *p, const uint8_t *end, 
 GT_INLINE void gt_wait_for_part(gt_thread *t, const uint8_t *p, size_t n, gt_word_part *part) {
   *part = (gt_word_part){t->part_ids + t->part_ids_used, 0, (int32_t)t->piece_count};
   t->pieces[t->piece_count++] = (gt_piece){p, part->ids, (uint32_t)n, 0};
-  t->part_ids_used += n;
+  t->part_ids_used += GT_MOST_IDS(n, 1);
 }
 
 /* Parts of a word some of which have to be merged. */

@@ -40,11 +40,12 @@ typedef struct { uint64_t hash; uint32_t at, length; } gt_long_slot; /* length 0
 #define GT_LONG_BITS_FIRST 12 /* 64 KiB */
 #define GT_LONG_BITS_LAST 18  /* 4 MiB */
 #define GT_ARENA_LAST (3u << 20) /* entries of 4 bytes: 12 MiB */
-#define GT_LONG_WORD 1024
 #define GT_SCRATCH_KEPT ((size_t)4 << 20)
 #define GT_LONG_KEY (~1ull) /* no text has 0xFE, no padded key ends like this: upper half of the key of a word too long for one (the lower half is its hash, not 0) */
 
-#define GT_SIDE (GT_CHUNK + GT_LONG_WORD + 64) /* ids of one batch, or of one long word, that are kept nowhere */
+/* At most so many ids come of `bytes` bytes in `pieces` pieces: a mark that is put before a piece can be an id of its own. */
+#define GT_MOST_IDS(bytes, pieces) ((bytes) + GT_MARKED_PIECES * (pieces))
+#define GT_SIDE (GT_MOST_IDS(GT_CHUNK, GT_CHUNK) + GT_LONG_WORD + 64) /* ids of one batch, or of one long word, that are kept nowhere */
 
 /* A piece that missed the hot table: its number, key (or hash, if it is longer than 16 bytes) and line in `words`. */
 typedef struct {
@@ -91,7 +92,7 @@ typedef struct gt_thread {
   gt_new_word new_words[GT_CHUNK + 16];
   gt_word_part word_parts[GT_CHUNK + 16];
   gt_piece pieces[GT_CHUNK + 16];
-  uint32_t part_ids[GT_CHUNK + 64];
+  uint32_t part_ids[GT_MOST_IDS(GT_CHUNK, GT_CHUNK) + 64];
   size_t part_count, piece_count, part_ids_used;
 } gt_thread;
 

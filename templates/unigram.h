@@ -162,9 +162,36 @@ static size_t gt_unigram(const uint8_t *p, size_t n, uint32_t *out) {
 }
 
 #ifndef GT_UNIGRAM_ALONE
-/* The same as words.h and learn.h ask for it. There is an id for what is unknown (the reader sees to that). */
-GT_INLINE size_t gt_merge(const uint8_t *p, size_t n, uint32_t *out, gt_scratch *scratch GT_UNUSED) {
+#if GT_MARKED_PIECES
+/* The n bytes of a pre-token as the model reads them, written to `to`, where there is room for n + 1: marks as spaces and, with
+ * GT_PREFIXED_PIECES, a space before what does not begin with one. Their number. */
+GT_INLINE size_t gt_piece_text(const uint8_t *p, size_t n, uint8_t *to) {
+  const uint8_t *const begin = to, *const end = p + n;
+  const int marked = n >= GT_MARK_LENGTH && memcmp(p, gt_mark, GT_MARK_LENGTH) == 0;
+  if (GT_PREFIXED_PIECES && *p != ' ' && !marked) *to++ = ' ';
+  while (p < end) {
+    if (GT_UNLIKELY(*p == gt_mark[0]) && (size_t)(end - p) >= GT_MARK_LENGTH && memcmp(p, gt_mark, GT_MARK_LENGTH) == 0) {
+      *to++ = ' ';
+      p += GT_MARK_LENGTH;
+    } else {
+      *to++ = *p++;
+    }
+  }
+  return (size_t)(to - begin);
+}
+#endif
+
+/* The same as words.h and learn.h ask for it: the ids of a pre-token, in room for n + GT_MARKED_PIECES. There is an id for what is
+ * unknown (the reader sees to that). SIZE_MAX without memory, never for n <= GT_LONG_WORD. */
+static inline size_t gt_merge(const uint8_t *p, size_t n, uint32_t *out, gt_scratch *scratch GT_UNUSED) {
+#if GT_MARKED_PIECES
+  uint8_t word[GT_LONG_WORD + 1];
+  uint8_t *const text = n <= GT_LONG_WORD ? word : gt_scratch_reserve(scratch, n + 1);
+  if (GT_UNLIKELY(!text)) return SIZE_MAX;
+  return gt_unigram(text, gt_piece_text(p, n, text), out);
+#else
   return gt_unigram(p, n, out);
+#endif
 }
 #endif
 

@@ -205,7 +205,7 @@ static size_t gt_part_ids(gt_thread *t, const uint8_t *p, size_t n, const uint8_
   return count;
 }
 
-/* Ids of a pre-token that is no entry: cut where no entry can cross, then merged. `out` has room for n ids. */
+/* Ids of a pre-token that is no entry: cut where no entry can cross, then merged. `out` has room for GT_MOST_IDS(n, 1) ids. */
 static size_t gt_merge_cut(gt_thread *t, const uint8_t *p, size_t n, const uint8_t *limit, uint32_t *out) {
   const uint8_t *const end = p + n;
   const uint8_t *cut = gt_first_cut(p, end);
@@ -363,7 +363,7 @@ GT_INLINE uint32_t *gt_emit(const gt_thread *t, const gt_value *value, uint32_t 
 
 /* One pre-token of any length outside a batch, appended to `out`. 0 without memory. */
 GT_NOINLINE int gt_append_pretoken(gt_thread *t, const uint8_t *p, size_t n, const uint8_t *limit, gt_ids *out) {
-  if (!gt_ids_reserve(out, n)) return 0;
+  if (!gt_ids_reserve(out, GT_MOST_IDS(n, 1))) return 0;
   if (n > GT_LONG_WORD) {
     const size_t count = gt_pretoken_ids(t, p, n, limit, out->p + out->n);
     if (count == SIZE_MAX) return 0;

@@ -10,7 +10,8 @@ What follows the replacement never sees a space, so the roles can be swapped: th
     respelled   "a b▁c"  --Replace "▁" by " "-->  "a b c"    entries " b", pattern " "
 
 Both texts have the same characters in the same places but for the two that are swapped, so the pieces, the merges and the
-ids are the same. The same holds for the Metaspace pre-tokenizer, if no step before it looks at the text.
+ids are the same. The same holds for the Metaspace pre-tokenizer, if no step before it looks at the text. Where one does, the
+steps before it stay as they are, and what Metaspace does to a piece is left to the model, if the model can do that.
 """
 
 from __future__ import annotations
@@ -39,11 +40,16 @@ class Respelling:
 
 
 def respell(
-    normalizer: Sequence[NormalizerStep], pre_tokenizer: Sequence[PreTokenizerStep], *, marks_seen: bool = False
+    normalizer: Sequence[NormalizerStep],
+    pre_tokenizer: Sequence[PreTokenizerStep],
+    *,
+    marks_seen: bool = False,
+    by_piece: bool = False,
 ) -> Respelling:
     """Swap the mark and the space after the step that replaces spaces; the same steps if there is none.
 
     marks_seen: something between the normalizer and the pre-tokenizer tells marks from spaces.
+    by_piece: the model can do what Metaspace does, piece by piece.
     """
     mark = _replaced_by(normalizer[-1]) if normalizer else ""
     if mark and marks_seen:
@@ -63,8 +69,14 @@ def respell(
     before = [
         step for step in pre_tokenizer[:at] if not (isinstance(step, SplitStep) and step.where == metaspace.where)
     ]
-    if before or metaspace.replacement == SPACE:
+    if metaspace.replacement == SPACE:
         return Respelling(tuple(normalizer), tuple(pre_tokenizer))
+    if before:
+        is_last = at + 1 == len(pre_tokenizer)
+        if not by_piece or not is_last or metaspace.prepend_scheme == "first":
+            return Respelling(tuple(normalizer), tuple(pre_tokenizer))
+        steps = (*pre_tokenizer[:at], replace(metaspace, respelled=True, by_piece=True))
+        return Respelling(tuple(normalizer), steps, metaspace.replacement)
     cut = [_at_spaces(step) for step in pre_tokenizer[:at] if isinstance(step, SplitStep)]
     after = [_swap(step, metaspace.replacement) for step in pre_tokenizer[at + 1 :]]
     return Respelling(tuple(normalizer), (replace(metaspace, respelled=True), *cut, *after), metaspace.replacement)

@@ -79,7 +79,7 @@ def read_parsed_json(value: object, *, name: str, sha256: str) -> TokenizerDefin
     strips = any(token.normalized and (token.lstrip or token.rstrip) for token in added_tokens)
     spelled = Respelling(normalizer, pre_tokenizer)
     if not byte_level:
-        spelled = respell(normalizer, pre_tokenizer, marks_seen=strips)
+        spelled = respell(normalizer, pre_tokenizer, marks_seen=strips, by_piece=kind == "Unigram")
     contents = {token.content for token in added_tokens}
     if scored:
         read, model_warnings = _read_unigram(model, scored, byte_level, spelled)

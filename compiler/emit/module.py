@@ -97,6 +97,7 @@ def definition_tables(definition: TokenizerDefinition) -> TableSet:
     post = definition.post_processor
     prefixes = [step for step in definition.pre_tokenizer if isinstance(step, ByteLevelStep) and step.add_prefix_space]
     metaspace = next((step for step in definition.pre_tokenizer if isinstance(step, MetaspaceStep)), None)
+    by_piece = metaspace is not None and metaspace.by_piece
     scheme = "never" if metaspace is None else metaspace.prepend_scheme
     mark = b"" if metaspace is None else metaspace.replacement.encode()
     templates = [post.single, post.pair or (), post.plain_single, post.plain_pair or ()]
@@ -124,9 +125,11 @@ def definition_tables(definition: TokenizerDefinition) -> TableSet:
             "prefix_count": len(post.prefix),
             "suffix_count": len(post.suffix),
             "pairs": int(post.pair is not None),
-            "add_prefix_space": int(bool(prefixes) or scheme != "never"),
+            "add_prefix_space": int(bool(prefixes) or (scheme != "never" and not by_piece)),
             "prefix_first": int(scheme == "first"),
-            "metaspace": int(metaspace is not None),
+            "metaspace": int(metaspace is not None and not by_piece),
+            "marked_pieces": int(by_piece),
+            "prefixed_pieces": int(by_piece and scheme == "always"),
             "mark_length": len(mark),
             "ignore_merges": int(isinstance(definition.model, BpeModel) and definition.model.ignore_merges),
             "wordpiece": int(isinstance(definition.model, WordPieceModel)),

@@ -121,7 +121,7 @@ def _compile(planned: PlannedPass, name: str) -> _Pass:
             return _Pass(tables, "gt_put_before", "gt_prefix", fields, f"{prefix!r} before every text; always copies")
         case RegexPass() as work:
             matcher = compile_matcher(work)
-            finder = build_finder([c for low, high in matcher.candidates for c in range(low, high + 1)])
+            finder = build_byte_finder(matcher.prefixes)
             tables = TableSet(
                 (*_finder_tables(finder, name), *matcher_tables(matcher, name), _text(f"{name}_content", work.content))
             )

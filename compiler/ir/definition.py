@@ -58,7 +58,8 @@ class MetaspaceStep:
     prepend_scheme: "always", "never", or "first": only before a piece that begins where the original text does.
     split: a cut in front of every mark, which stands as a SplitStep before this step already. So every piece but the first
         of those that were one begins with a mark, and prepending piece by piece does what prepending before the cut did.
-    respelled: marks become spaces instead (definition/respell.py); then the cut stands behind this step.
+    respelled: marks become spaces instead (definition/respell.py); then the cut stands behind this step, unless it is
+        by_piece: steps before it have cut the text, it is the last step, and the model does it to every piece.
     """
 
     replacement: str  # one character
@@ -66,6 +67,7 @@ class MetaspaceStep:
     split: bool
     where: str
     respelled: bool = False
+    by_piece: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,12 +71,13 @@ def build_finder(code_points: Iterable[int]) -> FinderMasks:
 
 
 def build_byte_finder(prefixes: Iterable[bytes]) -> FinderMasks:
-    """The finder of what begins with one of `prefixes`, 1 to 3 bytes each; a byte beyond 0x7F as the only one is allowed."""
+    """The finder of what begins with one of `prefixes`, 1 to 3 bytes each, which need not be whole characters. Of ASCII nothing else
+    is found where ASCII prefixes are single bytes."""
     prefixes = sorted(set(prefixes))
     leads = np.zeros(256, np.uint8)
     leads[[prefix[0] for prefix in prefixes]] = 1
-    short = [prefix for prefix in prefixes if prefix[0] < 0x80 or len(prefix) == 1]
-    long = [prefix for prefix in prefixes if prefix[0] >= 0x80 and len(prefix) > 1]
+    short = [prefix for prefix in prefixes if len(prefix) == 1]
+    long = [prefix for prefix in prefixes if len(prefix) > 1]
     groups = _short_groups(short)
     if len(groups) > BUCKETS - (1 if long else 0):
         groups = [short]

@@ -7,6 +7,7 @@ match right after another match does not count.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +28,7 @@ ENDS, EMPTY, BEGINS = 1, 2, 4
 UNKNOWN, CALM, ALONE = 0, 1, 2
 MAX_STATES = 4096
 MAX_CELLS = 1 << 21  # of each table
+MOST_FOLLOWERS = 8
 MOST_AHEAD = 3  # characters that are looked at one by one rather than from the end of the text
 
 Cells = npt.NDArray[np.int64]
@@ -41,6 +43,8 @@ class Matcher:
     tags: ranges of each tag. right, symbols: (states, tags). left: (states, symbols). end: (states,).
     ahead: so many characters on, R is known whatever comes later; 0: more than MOST_AHEAD may be needed.
     candidates: characters before which, between matches, anything can happen.
+    prefixes: UTF-8 that these places begin with, up to three bytes; after an ASCII character the first byte of the next one,
+        where few characters can follow for anything to happen.
     pairs: (128, 128) uint8, what happens between matches at an ASCII character before another one, whatever follows: CALM,
         nothing changes; ALONE, the first one is a match by itself; either way the second is between matches. Or UNKNOWN.
     anchored: matches begin nowhere but at the start of the text.
@@ -53,6 +57,7 @@ class Matcher:
     end: Cells
     ahead: int
     candidates: tuple[Range, ...]
+    prefixes: tuple[bytes, ...]
     pairs: npt.NDArray[np.uint8]
     anchored: bool
 
@@ -142,6 +147,8 @@ def build_matcher(
     end = np.array([empty_end, 0 if anchored else empty_end, *([ENDS] * (len(rows) - 2))], np.int64)
     happening = (left[:2] != GAP << 3).any(axis=(0, 1))
     ranges = sorted(r for tag in program.tags if happening[tag.index] for r in tag.ranges)
+    known = _known_pairs(right, left)
+    calm = (known == CALM) & (left[START, right, :] == GAP << 3).all(axis=0).T  # also where the text begins
     return Matcher(
         tuple(tag.ranges for tag in program.tags),
         right,
@@ -150,26 +157,61 @@ def build_matcher(
         end,
         _ahead(right),
         tuple(ranges),
-        _pairs(program, right, left, content),
+        _prefixes(program, calm, ranges),
+        _pairs(program, known, content),
         anchored,
     )
 
 
-def _pairs(program: TagProgram, right: Cells, left: Cells, content: str) -> npt.NDArray[np.uint8]:
-    """left: (states, rights, tags). A match that is its own content is no change."""
-    tag_of = [next(tag.index for tag in program.tags if any(a <= c <= b for a, b in tag.ranges)) for c in range(128)]
-    ever = np.arange(len(right))
-    known: dict[tuple[int, int], int] = {}
-    for key in {(first, second) for first in tag_of for second in tag_of}:
-        move = left[GAP, right[:, key[1]], key[0]]  # by the right state after the second
-        after = left[move >> 3, ever, key[1]]
-        if ((move == GAP << 3) & (after == GAP << 3)).all():
-            known[key] = CALM
-        elif ((move & 7 == BEGINS) & (after == GAP << 3 | ENDS) & (left[GAP, ever, key[1]] == GAP << 3)).all():
-            known[key] = ALONE
-        else:
-            known[key] = UNKNOWN
-    pairs = np.array([[known[first, second] for second in tag_of] for first in tag_of], np.uint8)
+def _known_pairs(right: Cells, left: Cells) -> npt.NDArray[np.uint8]:
+    """(tags, tags): what is known of a character of one tag before one of another, whatever follows. left: (states, rights, tags)."""
+    rights, tags = right.shape
+    ever = np.arange(rights)
+    known = np.full((tags, tags), UNKNOWN, np.uint8)
+    for first in range(tags):
+        for second in range(tags):
+            move = left[GAP, right[:, second], first]  # by the right state after the second
+            after = left[move >> 3, ever, second]
+            calm_after = left[GAP, ever, second] == GAP << 3
+            if ((move == GAP << 3) & (after == GAP << 3)).all():
+                known[first, second] = CALM
+            elif ((move & 7 == BEGINS) & (after == GAP << 3 | ENDS) & calm_after).all():
+                known[first, second] = ALONE
+    return known
+
+
+def _prefixes(program: TagProgram, calm: npt.NDArray[np.bool_], candidates: Sequence[Range]) -> tuple[bytes, ...]:
+    """calm: (tags, tags), nothing happens at a character of one tag before one of another."""
+    leads = [_leads(tag.ranges) for tag in program.tags]
+    found: set[bytes] = set()
+    for point in (c for low, high in candidates for c in range(low, high + 1)):
+        text = chr(point).encode("utf-8", "surrogatepass")
+        if len(text) > 1:
+            found.add(text[:3])
+            continue
+        first = _tag_of(program, point)
+        followers = {lead for second in range(len(leads)) if not calm[first, second] for lead in leads[second]}
+        found |= {text + bytes([lead]) for lead in followers} if len(followers) <= MOST_FOLLOWERS else {text}
+    return tuple(sorted(found))
+
+
+def _tag_of(program: TagProgram, point: int) -> int:
+    return next(tag.index for tag in program.tags if any(a <= point <= b for a, b in tag.ranges))
+
+
+def _leads(ranges: Sequence[Range]) -> set[int]:
+    """The first bytes of these characters' UTF-8."""
+    return {
+        lead
+        for low, high in ranges
+        for lead in range(chr(low).encode("utf-8", "surrogatepass")[0], chr(high).encode("utf-8", "surrogatepass")[0] + 1)
+    }
+
+
+def _pairs(program: TagProgram, known: npt.NDArray[np.uint8], content: str) -> npt.NDArray[np.uint8]:
+    """A match that is its own content is no change."""
+    tag_of = [_tag_of(program, c) for c in range(128)]
+    pairs = known[np.ix_(tag_of, tag_of)].copy()
     if content.isascii() and len(content) == 1:
         row = pairs[ord(content)]
         row[row == ALONE] = CALM

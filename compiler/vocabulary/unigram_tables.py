@@ -7,6 +7,7 @@ mostly in order of frequency, so the scores that are asked for share few cache l
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,8 @@ from gigatok_compile.vocabulary.double_array import LEAF, PAYLOAD_SHIFT, Trie, b
 from gigatok_compile.vocabulary.first_words import build_first_words
 from gigatok_compile.vocabulary.hot_table import build_hot_table
 from gigatok_compile.vocabulary.safe_cuts import SafeCuts, build_cut_tables
-from gigatok_compile.vocabulary.word_table import build_word_table
+from gigatok_compile.vocabulary.unigram_words import find_whole_words
+from gigatok_compile.vocabulary.word_table import WORD_BYTES, build_word_table
 
 ID_BITS = 21
 NO_ID = (1 << ID_BITS) - 1
@@ -25,25 +27,29 @@ LONGEST = (1 << (32 - ID_BITS)) - 1
 """Entries of so many bytes fit beside an id in 32 bits."""
 _CHARACTER = 4  # bytes that the longest one has
 _NONE = 0xFFFFFFFF
+Pieces = Literal["plain", "marked", "prefixed"]
+"""What the model does to a pre-token before it reads it: nothing; marks become spaces; and a space is put before it too."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnigramFacts:
-    """What is worth telling; sizes in bytes."""
+    """What is worth telling; sizes in bytes. whole_words: how many pre-tokens are known to become one id."""
 
     entries: int
     longest: int
+    whole_words: int
     trie_bytes: int
     score_bytes: int
 
     def __str__(self) -> str:
         return (
             f"Unigram vocabulary of {self.entries:,} entries, longest {self.longest} bytes; "
+            f"{self.whole_words:,} whole words of at most {WORD_BYTES} bytes are one of them; "
             f"bytes of tables: trie {self.trie_bytes:,}, scores {self.score_bytes:,}"
         )
 
 
-def build_unigram_tables(model: UnigramModel) -> tuple[TableSet, UnigramFacts]:
+def build_unigram_tables(model: UnigramModel, pieces: Pieces = "plain") -> tuple[TableSet, UnigramFacts]:
     """The tables and constants of a model.
 
     Raises:
@@ -58,7 +64,8 @@ def build_unigram_tables(model: UnigramModel) -> tuple[TableSet, UnigramFacts]:
     byte_ids = np.where(model.byte_ids < 0, _NONE, model.byte_ids).astype(np.uint32)
     # sums of the places that a match from here can end at, and of this one
     ring = 1 << max(trie.longest, _CHARACTER).bit_length()
-    tables = _no_words() | TableSet(
+    words = _whole_words(model, trie, pieces)
+    tables = _known_words(words) | TableSet(
         (
             Table("unigram_units", trie.units, "double array of the entries, see double_array.py; the value is the id"),
             Table(
@@ -78,18 +85,30 @@ def build_unigram_tables(model: UnigramModel) -> tuple[TableSet, UnigramFacts]:
             "unigram_run_is_text": int(model.engine == "tokenizers"),
         },
     )
-    return tables, UnigramFacts(len(entries), trie.longest, trie.units.nbytes + characters.nbytes, scores.nbytes)
+    return tables, UnigramFacts(len(entries), trie.longest, len(words), trie.units.nbytes + characters.nbytes, scores.nbytes)
 
 
-def _no_words() -> TableSet:
-    """The tables of what is known of whole words and of cuts, which is nothing: the best way through an entry's text need not be
-    the entry. What a thread learns of words it keeps, as for all models."""
+def _whole_words(model: UnigramModel, trie: Trie, pieces: Pieces) -> dict[bytes, int]:
+    """What pre-tokens of at most WORD_BYTES become one id, as far as that is known, and which: most entries do, in the spelling of
+    the pre-token. None of a `.model`, whose pre-tokens are whole texts."""
+    if model.engine == "sentencepiece":
+        return {}
+    words = find_whole_words(model, WORD_BYTES + (pieces == "prefixed"), trie)
+    if pieces == "plain":
+        return words
+    if pieces == "prefixed":  # a pre-token that has no mark gets one
+        words = {word[1:]: number for word, number in words.items() if word[:1] == b" " and len(word) > 1}
+    return {word: number for word, number in words.items() if b" " not in word}
+
+
+def _known_words(words: dict[bytes, int]) -> TableSet:
+    """The tables of what is known of whole words, and of safe cuts, which is nothing: nothing is known of where the best way through
+    a text is in two."""
     nothing_cut = SafeCuts(np.zeros((128, 128), np.bool_), (), (), usable=False)
-    nothing: dict[bytes, int] = {}
     return (
-        build_word_table(nothing).tables
-        | build_hot_table(nothing, frozenset())
-        | build_first_words(nothing, frozenset())
+        build_word_table(words).tables
+        | build_hot_table(words, frozenset())
+        | build_first_words(words, frozenset())
         | build_cut_tables(nothing_cut)
         | TableSet(
             (Table("trie_units", np.zeros(512, np.uint32), "no entries are known to encode to themselves"),),
