@@ -92,8 +92,25 @@ GT_INLINE void gt_unigram_offer(uint32_t unit, size_t i, size_t end, gt_unigram_
   }
 }
 
+/* The character at p + at (at < n) and what its walk begins with. */
+typedef struct {
+  size_t length;   /* in bytes */
+  uint32_t first;  /* the unit that the character leads to */
+  uint32_t second; /* the unit of the byte after it, if `first` is no leaf and there is one */
+} gt_unigram_start;
+
+GT_INLINE gt_unigram_start gt_unigram_start_at(const uint8_t *p, size_t n, size_t at) {
+  gt_unigram_start start = {gt_sequence_length(p[at]), 0, 0};
+  if (GT_UNLIKELY(start.length > n - at)) start.length = n - at;
+  start.first = gt_unigram_first(p + at, start.length);
+  const size_t next = at + start.length < n ? at + start.length : at;
+  const uint32_t below = start.first & GT_UNIGRAM_LEAF ? GT_UNIGRAM_ROOT : start.first >> GT_UNIGRAM_SHIFT;
+  start.second = gt_unigram_units[below + p[next]];
+  return start;
+}
+
 /* The last piece of the best way to every character's end, into out[end - 1]. 0: some character is unknown, and there is no id
- * for that. */
+ * for that. n >= 1. The loads that a walk begins with are under way while the walk before it goes on. */
 GT_INLINE int gt_unigram_forward(const uint8_t *p, size_t n, uint32_t *out) {
   enum { MASK = GT_UNIGRAM_RING - 1 };
   gt_unigram_sum sums[GT_UNIGRAM_RING];
@@ -101,9 +118,11 @@ GT_INLINE int gt_unigram_forward(const uint8_t *p, size_t n, uint32_t *out) {
   const size_t used = n < MASK ? n : MASK;
   for (size_t i = 1; i <= used; i++) sums[i] = none;
   sums[0] = 0;
+  gt_unigram_start next = gt_unigram_start_at(p, n, 0);
   for (size_t i = 0; i < n;) {
-    size_t character = gt_sequence_length(p[i]);
-    if (GT_UNLIKELY(character > n - i)) character = n - i;
+    const gt_unigram_start start = next;
+    size_t end = i + start.length;
+    if (GT_LIKELY(end < n)) next = gt_unigram_start_at(p, n, end);
 #if GT_UNIGRAM_F32
     if (GT_UNLIKELY(sums[i & MASK] > GT_UNIGRAM_RESET || sums[i & MASK] < -GT_UNIGRAM_RESET)) {
       const gt_unigram_sum offset = sums[i & MASK];
@@ -112,25 +131,24 @@ GT_INLINE int gt_unigram_forward(const uint8_t *p, size_t n, uint32_t *out) {
 #endif
     const gt_unigram_sum sum = sums[i & MASK];
     sums[i & MASK] = none;
-    size_t end = i + character;
-    uint32_t unit = gt_unigram_first(p + i, character);
-    if (GT_LIKELY(unit & GT_UNIGRAM_ENTRY)) {
-      gt_unigram_offer(unit, i, end, sum, sums, out);
+    if (GT_LIKELY(start.first & GT_UNIGRAM_ENTRY)) {
+      gt_unigram_offer(start.first, i, end, sum, sums, out);
     } else {
       const gt_unigram_sum offer = sum + gt_unigram_scores[GT_UNIGRAM_UNK_SCORE];
       if (offer > sums[end & MASK]) {
         if (GT_UNIGRAM_UNK == GT_UNIGRAM_ID_MASK) return 0;
         sums[end & MASK] = offer;
-        out[end - 1] = GT_UNIGRAM_UNK | (uint32_t)character << GT_UNIGRAM_ID_BITS;
+        out[end - 1] = GT_UNIGRAM_UNK | (uint32_t)start.length << GT_UNIGRAM_ID_BITS;
       }
     }
-    while (!(unit & GT_UNIGRAM_LEAF) && end < n) {
-      const uint8_t byte = p[end++];
-      unit = gt_unigram_units[(unit >> GT_UNIGRAM_SHIFT) + byte];
-      if ((unit & 0x1FF) != byte) break;
-      if (unit & GT_UNIGRAM_ENTRY) gt_unigram_offer(unit, i, end, sum, sums, out);
+    i = end;
+    if (start.first & GT_UNIGRAM_LEAF || end == n) continue;
+    const size_t begin = end - start.length;
+    for (uint32_t unit = start.second; (unit & 0x1FF) == p[end]; unit = gt_unigram_units[(unit >> GT_UNIGRAM_SHIFT) + p[end]]) {
+      end++;
+      if (unit & GT_UNIGRAM_ENTRY) gt_unigram_offer(unit, begin, end, sum, sums, out);
+      if (unit & GT_UNIGRAM_LEAF || end == n) break;
     }
-    i += character;
   }
   return 1;
 }
@@ -138,6 +156,7 @@ GT_INLINE int gt_unigram_forward(const uint8_t *p, size_t n, uint32_t *out) {
 /* The ids of the n bytes at p, valid UTF-8, into out, which has room for n; how many. GT_UNIGRAM_NO_UNK: a character is unknown, and
  * there is no id for that. */
 static size_t gt_unigram(const uint8_t *p, size_t n, uint32_t *out) {
+  if (!n) return 0;
   if (!gt_unigram_forward(p, n, out)) return GT_UNIGRAM_NO_UNK;
   size_t first = n; /* the pieces come to lie at out + first .. out + n */
   for (size_t end = n; end;) {

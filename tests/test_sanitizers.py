@@ -204,13 +204,46 @@ def words() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def pieces() -> dict[str, Any]:
+    """Unigram with a mark before every piece, so that a byte can be two ids; unknown characters, ties, entries of every length."""
+    entries = [
+        "<unk>",
+        "<|endoftext|>",
+        "▁",
+        "▁hello",
+        "▁inter",
+        "nation",
+        "al",
+        "x",
+        "xx",
+        "▁=",
+        "=",
+        "======",
+        "中",
+        "中文",
+    ]
+    entries += ["é", "▁é", "😀", "a", "aaaaaaaaaaaaaaaaaaaa", "́", "7", "▁7", "77"]
+    scores = [-0.1, -0.2, -0.30000000000000004, -1.0]
+    punctuation = {"type": "Punctuation", "behavior": "Isolated"}
+    metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+    return {
+        "version": "1.0",
+        "added_tokens": [],
+        "normalizer": {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [punctuation, metaspace]},
+        "post_processor": None,
+        "decoder": metaspace,
+        "model": {"type": "Unigram", "unk_id": 0, "vocab": [[entry, scores[i % 4]] for i, entry in enumerate(entries)]},
+    }
+
+
 STEPS: dict[str, list[modules.Split]] = {
     "removed": [(r"\s+", "Removed", False), ("'", "MergedWithPrevious", False)],
     "walk": [(r"\p{L}+| {1,70}|\p{N}{1,3}|\s+", "Isolated", False)],  # has no bit program
 }
 
 
-@pytest.mark.parametrize("name", ["gpt2", "toy", "bytes", "words", *STEPS])
+@pytest.mark.parametrize("name", ["gpt2", "toy", "bytes", "words", "pieces", *STEPS])
 def test_no_sanitizer_complains_about_hostile_texts(name: str, tmp_path: Path, toy_definition: Any) -> None:
     source = "gpt2"
     if name == "bytes":  # GPT-2's vocabulary; pieces begin and end inside characters
@@ -220,8 +253,8 @@ def test_no_sanitizer_complains_about_hostile_texts(name: str, tmp_path: Path, t
         made["pre_tokenizer"] = load_grammar("falcon").pre_tokenizer
         Path(source).write_text(json.dumps(made), encoding="utf-8")
     elif name != "gpt2":
-        if name == "words":
-            made = words()
+        if name in ("words", "pieces"):
+            made = words() if name == "words" else pieces()
         else:
             made = toy(toy_definition) if name == "toy" else toy_definition(modules.toy_changes(STEPS[name]))
         source = str(tmp_path / "toy.json")
@@ -240,7 +273,7 @@ def test_no_sanitizer_complains_about_hostile_texts(name: str, tmp_path: Path, t
             file.write(struct.pack("<I", len(text)) + text)
     arguments = [
         str(tmp_path / "harness"),
-        *(["changed"] if name in ("toy", "removed", "words") else []),
+        *(["changed"] if name in ("toy", "removed", "words", "pieces") else []),
         str(tmp_path / "texts"),
     ]
     ran = subprocess.run(arguments, capture_output=True, text=True, check=False)

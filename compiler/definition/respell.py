@@ -75,8 +75,8 @@ def respell(
         is_last = at + 1 == len(pre_tokenizer)
         if not by_piece or not is_last or metaspace.prepend_scheme == "first":
             return Respelling(tuple(normalizer), tuple(pre_tokenizer))
-        steps = (*pre_tokenizer[:at], replace(metaspace, respelled=True, by_piece=True))
-        return Respelling(tuple(normalizer), steps, metaspace.replacement)
+        by_model = replace(metaspace, respelled=True, by_piece=True)
+        return Respelling(tuple(normalizer), (*pre_tokenizer[:at], by_model), metaspace.replacement)
     cut = [_at_spaces(step) for step in pre_tokenizer[:at] if isinstance(step, SplitStep)]
     after = [_swap(step, metaspace.replacement) for step in pre_tokenizer[at + 1 :]]
     return Respelling(tuple(normalizer), (replace(metaspace, respelled=True), *cut, *after), metaspace.replacement)

@@ -204,14 +204,16 @@ def _leads(ranges: Sequence[Range]) -> set[int]:
     return {
         lead
         for low, high in ranges
-        for lead in range(chr(low).encode("utf-8", "surrogatepass")[0], chr(high).encode("utf-8", "surrogatepass")[0] + 1)
+        for lead in range(
+            chr(low).encode("utf-8", "surrogatepass")[0], chr(high).encode("utf-8", "surrogatepass")[0] + 1
+        )
     }
 
 
 def _pairs(program: TagProgram, known: npt.NDArray[np.uint8], content: str) -> npt.NDArray[np.uint8]:
     """A match that is its own content is no change."""
     tag_of = [_tag_of(program, c) for c in range(128)]
-    pairs = known[np.ix_(tag_of, tag_of)].copy()
+    pairs: npt.NDArray[np.uint8] = known[np.ix_(tag_of, tag_of)]
     if content.isascii() and len(content) == 1:
         row = pairs[ord(content)]
         row[row == ALONE] = CALM

@@ -85,7 +85,9 @@ def build_unigram_tables(model: UnigramModel, pieces: Pieces = "plain") -> tuple
             "unigram_run_is_text": int(model.engine == "tokenizers"),
         },
     )
-    return tables, UnigramFacts(len(entries), trie.longest, len(words), trie.units.nbytes + characters.nbytes, scores.nbytes)
+    return tables, UnigramFacts(
+        len(entries), trie.longest, len(words), trie.units.nbytes + characters.nbytes, scores.nbytes
+    )
 
 
 def _whole_words(model: UnigramModel, trie: Trie, pieces: Pieces) -> dict[bytes, int]:

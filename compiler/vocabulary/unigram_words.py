@@ -87,14 +87,14 @@ def _offer(
     whole: npt.NDArray[np.bool_],
     rows: npt.NDArray[np.int64],
     end: int,
-    offers: npt.NDArray[np.floating],  # type: ignore[type-arg]
+    offers: npt.NDArray[np.floating],
     start: int,
 ) -> npt.NDArray[np.int64]:
     """Put the higher of two sums at `end`; the rows where that is the new one."""
     if not len(rows):
         return rows
     higher = offers > sums[end, rows]
-    won = rows[higher]
+    won: npt.NDArray[np.int64] = rows[higher]
     sums[end, won] = offers[higher]
     if start and end == len(sums) - 1:
         whole[won] = False
