@@ -48,6 +48,8 @@ def find_definition(name: str, folder: Path) -> Definition:
             files["tokenizer.model"] = target / "tokenizer.model"
             files["tokenizer.model"].write_bytes(lzma.decompress(packed.read_bytes()))
     source = next(iter(files))
+    if "tokenizer.json" in files:
+        files["tokenizer.json"] = uncut(files["tokenizer.json"], target)
     missing = {}
     notes: tuple[str, ...] = ()
     if source == "tokenizer.model":
@@ -64,6 +66,18 @@ def find_definition(name: str, folder: Path) -> Definition:
                 "pieces, scores and charsmap",
             )
     return Definition(name, source, files, missing, notes)
+
+
+def uncut(path: Path, folder: Path) -> Path:
+    """The definition without truncation and padding: tokenizers 1.0 would keep to them, and encode a part of a text."""
+    definition = json.loads(path.read_text(encoding="utf-8"))
+    if not definition.get("truncation") and not definition.get("padding"):
+        return path
+    folder = folder / "uncut"
+    folder.mkdir(exist_ok=True)
+    made = folder / "tokenizer.json"
+    made.write_text(json.dumps(definition | {"truncation": None, "padding": None}), encoding="utf-8")
+    return made
 
 
 def compile_module(definition: Definition, folder: Path, python: str) -> Definition:
