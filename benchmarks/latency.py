@@ -51,6 +51,10 @@ KINDS = {
     "unique": "words do not repeat (corpora/unique)",
     "distinct": "words do not repeat (each word of the English corpus once)",
 }
+SETTINGS = (
+    "kinds", "sizes", "rounds", "replays", "stretches", "seconds", "counted", "counter_size", "special_tokens", "isa",
+    "parts", "long_words",
+)  # fmt: skip
 SCHEMA = 1
 
 
@@ -74,7 +78,8 @@ class Bench:
         self.options = options
         self.place = place
         self.definitions = definitions
-        self.engines = [OURS, *(name for name in RIVALS if name in options.engines)]
+        wanted = {*options.engines, *(REFERENCES[definition.source] for definition in definitions)}
+        self.engines = [OURS, *(name for name in RIVALS if name in wanted)]
         self.texts: dict[tuple[str, str, int], tuple[Path, int]] = {}
         self.counts: dict[str, dict[str, Any]] = {}
 
@@ -95,7 +100,7 @@ class Bench:
                 )  # fmt: skip
                 report = run_once(command, self.place.environment(reference), 1800)
                 if "sizes" not in report:
-                    raise SystemExit(f"{definition.name}, {kind}: no texts: {report.get('error') or report.get('skip')}")
+                    raise SystemExit(f"{definition.name}, {kind}: no texts: {report.get('error', report)}")
                 self.counts.setdefault(definition.name, {})[kind] = report["sizes"]
                 for size in map(int, wanted):
                     path = self.place.work / f"{out.name}-{size}.json"
@@ -218,7 +223,7 @@ def judge_rounds(rounds: Sequence[dict[str, Report]], reference: str) -> dict[st
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME[=FILE]")
-    parser.add_argument("--modules", type=Path, metavar="DIR", help="folder with compiled modules, named like the models")
+    parser.add_argument("--modules", type=Path, metavar="DIR", help="folder of compiled modules, named like the models")
     parser.add_argument("--engines", nargs="*", default=list(RIVALS), choices=RIVALS, help="the rivals to run")
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS)
     parser.add_argument("--kinds", nargs="+", default=["english", "unique"], choices=list(KINDS))
@@ -227,7 +232,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3, help="fresh processes of each engine")
     parser.add_argument("--replays", type=int, default=2, help="passes after the first one")
     parser.add_argument("--stretches", type=int, default=5, help="turns that an engine has in one pass")
-    parser.add_argument("--seconds", type=float, default=10.0, help="an engine ends a stretch or a long word after that")
+    parser.add_argument("--seconds", type=float, default=10.0, help="bound of a stretch and of a long word")
     parser.add_argument("--counted", type=int, default=20, help="texts whose instructions and allocations are counted")
     parser.add_argument("--counter-size", type=int, help="tokens of these texts; default: the size next to 514")
     parser.add_argument("--counter-seconds", type=float, default=600.0, help="a counted process is ended after that")
@@ -269,10 +274,13 @@ def gather(options: argparse.Namespace, work: Path) -> Report:
         "load_before": machine.load_average(),
         "settings": {
             name: getattr(options, name)
-            for name in ("kinds", "sizes", "rounds", "replays", "stretches", "seconds", "counted", "counter_size", "special_tokens", "isa", "parts", "long_words")
+            for name in SETTINGS
         },
         "models": {
-            each.name: {"source": each.source, "reference": REFERENCES[each.source], "notes": list(each.notes), "missing": each.missing}
+            each.name: {
+                "source": each.source, "reference": REFERENCES[each.source], "notes": list(each.notes),
+                "missing": each.missing,
+            }
             for each in definitions
         },
         "engines": {name: ENGINES[name].title for name in bench.engines},

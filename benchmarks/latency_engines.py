@@ -118,5 +118,3 @@ ENGINES: dict[str, Engine] = {
     )
 }  # fmt: skip
 RIVALS = tuple(name for name in ENGINES if name != OURS)
-
-

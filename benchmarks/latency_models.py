@@ -8,7 +8,7 @@ import lzma
 import struct
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,15 @@ UNIGRAM = 1
 @dataclass(frozen=True, slots=True)
 class Definition:
     """files: kind of a file ("tokenizer.json", "tokenizer.model", "module") -> where it is. The first of a definition is what
-    is compiled and whose reference says what is right. missing: kind -> why there is none. notes: for the tables."""
+    is compiled and whose reference says what is right. missing: kind -> why there is none. notes: for the tables. tier: what
+    runs our module."""
 
     name: str
     source: str
     files: dict[str, Path] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    tier: str = "native"
 
 
 def find_definition(name: str, folder: Path) -> Definition:
@@ -62,8 +64,7 @@ def find_definition(name: str, folder: Path) -> Definition:
             files["tokenizer.model"] = target / "made.model"
             files["tokenizer.model"].write_bytes(made)
             notes = (
-                f"{name}: no .model of it is published with its tokenizer.json; sentencepiece reads one made of the same "
-                "pieces, scores and charsmap",
+                f"{name}: there is no .model of it; sentencepiece reads one of the same pieces, scores and charsmap",
             )
     return Definition(name, source, files, missing, notes)
 
@@ -90,15 +91,14 @@ def compile_module(definition: Definition, folder: Path, python: str) -> Definit
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         if done.returncode:
             reason = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[0]
-            missing = definition.missing | {"module": f"not compiled: {reason}"}
-            return Definition(definition.name, definition.source, definition.files, missing, definition.notes)
-    files = definition.files | {"module": module.resolve()}
+            reason = reason.replace(str(definition.files[definition.source]), definition.source)
+            return replace(definition, missing=definition.missing | {"module": f"not compiled: {reason}"})
     manifest = module / "manifest.json"
     facts: dict[str, Any] = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
-    notes = definition.notes
-    if facts.get("engine", "native") != "native":
-        notes += (f"{definition.name}: our module is not native but runs on the slow tier `{facts['engine']}`",)
-    return Definition(definition.name, definition.source, files, definition.missing, notes)
+    tier, notes = facts.get("engine", "native"), definition.notes
+    if tier != "native":
+        notes += (f"{definition.name}: our module is not native but runs on the slow tier `{tier}`",)
+    return replace(definition, files=definition.files | {"module": module.resolve()}, notes=notes, tier=tier)
 
 
 # A SentencePiece .model out of a Unigram tokenizer.json. Written by hand: no protobuf is needed for so few fields.
@@ -107,14 +107,14 @@ def compile_module(definition: Definition, folder: Path, python: str) -> Definit
 def sentencepiece_model(definition: dict[str, Any]) -> bytes | None:
     """The `.model` with the same pieces, scores and charsmap, or None for what sentencepiece could not do alike.
 
-    That is anything but a Unigram model with a charsmap, words that begin with "▁", and nothing else.
+    That is anything but a Unigram model over words that begin with "▁", with at most one charsmap.
     """
     model, pre_tokenizer = definition["model"], definition.get("pre_tokenizer") or {}
     if model.get("type") != "Unigram" or model.get("unk_id") is None or pre_tokenizer.get("type") != "Metaspace":
         return None
     steps = definition.get("normalizer") or {}
     charsmaps = [s for s in steps.get("normalizers", [steps]) if s.get("type") == "Precompiled"]
-    if len(charsmaps) != 1:
+    if len(charsmaps) > 1:
         return None
     special = {token["content"] for token in definition["added_tokens"]}
     pieces: list[bytes] = []
@@ -128,7 +128,7 @@ def sentencepiece_model(definition: dict[str, Any]) -> bytes | None:
         text = ("<s>", "</s>", "<pad>")[position]
         place = next((index for index, entry in enumerate(model["vocab"]) if entry[0] == text), None)
         trainer += number_field(number_id, -1 if place is None else place) + bytes_field(number_piece, text.encode())
-    charsmap = base64.b64decode(charsmaps[0]["precompiled_charsmap"])
+    charsmap = b"".join(base64.b64decode(step["precompiled_charsmap"]) for step in charsmaps)
     normalizer = bytes_field(1, b"made") + bytes_field(2, charsmap) + b"".join(number_field(n, 1) for n in (3, 4, 5))
     return b"".join((*pieces, bytes_field(2, trainer), bytes_field(3, normalizer)))
 

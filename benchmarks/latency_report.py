@@ -21,6 +21,7 @@ if not __package__:  # started as a file
 
 from benchmarks.latency_engines import OURS
 from benchmarks.report import lay_out, update_file
+from benchmarks.summary import FULL_SHARE
 
 Report = dict[str, Any]
 MARKERS = ("<!-- latency: begin -->", "<!-- latency: end -->")
@@ -51,9 +52,9 @@ def headings(result: Report) -> dict[str, str]:
     for cell in result.get("latency", ()):
         for engine, report in cell["engines"].items():
             about[engine] = report.get("about") or about.get(engine, {})
-    for part in ("instructions", "allocations", "memory"):
+    for part in ("instructions", "allocations", "memory", "linear"):
         for cell in result.get(part, ()):
-            about[cell["engine"]] = about.get(cell["engine"]) or cell
+            about[cell["engine"]] = about.get(cell["engine"]) or cell.get("about", cell)
     return {
         engine: title if engine == OURS else f"{title} {about.get(engine, {}).get('version', '')}".rstrip()
         for engine, title in result["engines"].items()
@@ -218,11 +219,10 @@ def linear_tables(result: Report, cells: Iterable[Report]) -> list[str]:
     sizes = [str(size) for size in result["settings"]["long_words"]]
     lines = []
     for cell in cells:
-        kinds = [key for key, value in cell.items() if isinstance(value, dict)]
-        if not kinds:
+        measured = cell.get("seconds", {})
+        if not measured:
             lines.append([heads[cell["engine"]], "-", *[failure(cell) or "-"] * len(sizes), "-"])
-        for kind in kinds:
-            times_of = cell[kind]
+        for kind, times_of in measured.items():
             line = [heads[cell["engine"]], kind]
             for size in sizes:
                 seconds = times_of.get(size)
@@ -233,7 +233,8 @@ def linear_tables(result: Report, cells: Iterable[Report]) -> list[str]:
                 (small, short), (large, long) = known[0], known[-1]
                 ratio = f"{long / short / (large / small):.2f}"
             lines.append([*line, ratio])
-    head = ["a word of", "letters", *(f"{int(size) / 1e6:g} MB, ms" for size in sizes), "time a letter, longest / shortest"]
+    head = ["a word of", "letters", *(f"{int(size) / 1e6:g} MB, ms" for size in sizes)]
+    head.append("time a letter, longest / shortest")
     return [lay_out(head, lines)]
 
 
@@ -294,6 +295,17 @@ def notes(result: Report) -> str:
     counted = {cell["isa"] for cell in result.get("instructions", ()) if cell["engine"] == OURS and cell.get("isa")}
     if counted:
         lines.append(f"Under valgrind, which has no AVX-512, ours runs its kernels for {', '.join(sorted(counted))}.")
+    shares = [
+        report["share"]
+        for cell in result.get("latency", ())
+        for report in cell["engines"].values()
+        if "share" in report
+    ]
+    disturbed = sum(share < FULL_SHARE for share in shares)
+    if disturbed:
+        lines.append(
+            f"In {disturbed} of {len(shares)} cells an engine had less than {FULL_SHARE:.0%} of the core in one of its stretches."
+        )
     lines += [f"{text}, {count} times" for text, count in failures(result).items()]
     return "\n".join(f"- {line}" for line in lines)
 

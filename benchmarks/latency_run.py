@@ -100,11 +100,12 @@ class Server:
         self.share = 1.0
         self.about: Report = {}
         self.unread = b""
-        self.errors = tempfile.TemporaryFile()
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the server
         try:
             self.process = subprocess.Popen(
-                command, env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0
-            )
+                command, env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
+                bufsize=0,
+            )  # fmt: skip
         except OSError as error:
             self.failure = {"error": f"cannot start: {error.strerror}"}
             return
@@ -173,7 +174,9 @@ class Server:
         self.process.stdout.close()
 
 
-def time_in_turn(servers: Mapping[str, Server], count: int, parts: int, seconds: float, again: bool) -> dict[str, Report]:
+def time_in_turn(
+    servers: Mapping[str, Server], count: int, parts: int, seconds: float, again: bool
+) -> dict[str, Report]:
     """One pass over `count` texts: a stretch of calls by one engine, the same by the next, and so on.
 
     Args:
@@ -262,7 +265,8 @@ def build_tools(folder: Path) -> tuple[dict[str, Path], dict[str, str]]:
             reasons[name] = "needs Linux and a C compiler"
             continue
         library = folder / f"{name}.so"
-        command = [compiler, "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", str(FOLDER / f"{name}.c"), "-o", str(library)]
+        flags = ["-O2", "-fPIC", "-shared", "-Wall", "-Wextra"]
+        command = [compiler, *flags, str(FOLDER / f"{name}.c"), "-o", str(library)]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         if done.returncode:
             reasons[name] = f"not built: {(done.stderr.strip().splitlines() or ['?'])[0][:200]}"
@@ -290,13 +294,17 @@ def count_instructions(
     folder.mkdir(parents=True)
     tool = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder / 'out'}", "-q"]
     counter = str(place.tools["instruction_counter"])
+    if engine == OURS and definition.tier != "native":
+        return {"skip": f"our module runs on the tier {definition.tier}"}
     command = place.command("instructions", engine, definition, texts=str(texts), calls=str(calls), counter=counter)
     report = run_once([*tool, *command], place.environment(engine), seconds)
     if "regions" not in report:
         return report
     counted = read_callgrind(folder, report["libraries"])
     absent = [name for name in report["regions"] if name not in counted]
-    return report | ({"error": f"callgrind wrote nothing of {absent}"} if absent else per_call(counted, report["calls"]))
+    return report | (
+        {"error": f"callgrind wrote nothing of {absent}"} if absent else per_call(counted, report["calls"])
+    )
 
 
 def per_call(counted: Mapping[str, tuple[int, int]], calls: int) -> Report:
@@ -316,11 +324,15 @@ def read_callgrind(folder: Path, libraries: Sequence[str]) -> dict[str, tuple[in
     found = {}
     for path in folder.iterdir():
         text = path.read_text(encoding="utf-8", errors="replace")
-        named = re.search(r"^desc: Trigger: Client Request: (\S+)", text, re.M)
-        totals = re.search(r"^(?:totals|summary): (\d+)", text, re.M)
+        named = re.search(r"^desc: Trigger: Client Request: (\S+)", text, re.MULTILINE)
+        totals = re.search(r"^(?:totals|summary): (\d+)", text, re.MULTILINE)
         if named and totals:
             found[named[1]] = int(totals[1]), self_cost(text, libraries)
     return found
+
+
+POSITIONS = tuple("0123456789+-*")
+"""How a line of costs begins."""
 
 
 def self_cost(text: str, libraries: Sequence[str]) -> int:
@@ -340,14 +352,16 @@ def self_cost(text: str, libraries: Sequence[str]) -> int:
                 names[number] = name
         elif line.startswith("calls="):
             inclusive = True
-        elif line[:1].isdigit() or line[:1] in "+-*" and line[:1]:
+        elif line.startswith(POSITIONS):
             if inside and not inclusive:
                 total += int(line.split()[1])
             inclusive = False
     return total
 
 
-def count_allocations(place: Place, definition: Definition, engine: str, texts: Path, calls: int, seconds: float) -> Report:
+def count_allocations(
+    place: Place, definition: Definition, engine: str, texts: Path, calls: int, seconds: float
+) -> Report:
     command = place.command("allocations", engine, definition, texts=str(texts), calls=str(calls))
     environment = place.environment(engine) | {"LD_PRELOAD": str(place.tools["alloc_counter"])}
     return run_once(command, environment, seconds)
@@ -359,15 +373,15 @@ def measure_memory(place: Place, definition: Definition, engine: str, few: Path,
 
 
 def measure_linear(place: Place, definition: Definition, engine: str, sizes: Sequence[int], seconds: float) -> Report:
-    """kind -> size -> seconds, or the reason why there are none."""
-    command = place.command(
-        "linear", engine, definition, sizes=",".join(map(str, sizes)), seconds=str(seconds)
-    )
+    """seconds: kind -> size -> seconds, or the reason why there are none; about."""
+    command = place.command("linear", engine, definition, sizes=",".join(map(str, sizes)), seconds=str(seconds))
     reports, trouble = run_worker(command, place.environment(engine), 60 + 12 * seconds)
     found: Report = {}
     for report in reports:
-        if "kind" in report:
-            cells = found.setdefault(report["kind"], {})
+        if "done" in report:
+            found["about"] = {name: value for name, value in report.items() if name != "done"}
+        elif "kind" in report:
+            cells = found.setdefault("seconds", {}).setdefault(report["kind"], {})
             cells[str(report["size"])] = report.get("seconds", report.get("skip"))
         elif "error" in report or "skip" in report:
             trouble = report.get("error") or report["skip"]

@@ -46,36 +46,39 @@ def cut_at_tokens(window: str, tokens: int, count: Count, guess: float = 4.0) ->
     return None
 
 
-def word_starts(text: str, count: int) -> Iterator[int]:
-    """`count` places spread over the text, each the start of a word."""
-    for number in range(count):
-        at = number * len(text) // count
-        while 0 < at < len(text) and not (text[at - 1].isspace() and not text[at].isspace()):
-            at += 1
-        yield at
+def word_start(text: str, at: int) -> int:
+    """The first place from `at` on where a word starts."""
+    while 0 < at < len(text) and not (text[at - 1].isspace() and not text[at].isspace()):
+        at += 1
+    return at
+
+
+def shuffled(count: int) -> Iterator[int]:
+    """0 to count - 1 in large strides, so that every beginning of the list is spread over all of it."""
+    stride = max(1, int(count * 0.382))
+    while math.gcd(stride, count) != 1:
+        stride += 1
+    return (number * stride % count for number in range(count))
 
 
 def cut_texts(text: str, tokens: int, wanted: int, count: Count) -> list[str]:
     """Up to `wanted` texts of `tokens` ids from all over `text`; less where it is too short for as many windows.
 
-    What is found is dealt out of order, so that the first and the last text are not from the ends of the corpus.
+    They are not in the order of the corpus, so that what is measured last is not from its end.
     """
     sample = text[len(text) // 3 :][: max(tokens * 8, 4000)]
     guess = len(sample) / max(count(sample), 1)
     room = max(1, int(len(text) / (tokens * guess * 1.3)))
-    windows = min(room, wanted + wanted // 8 + 1)
+    windows = min(room, 2 * wanted + 2)
     found: dict[str, None] = {}
-    for start in word_starts(text, windows):
-        piece = cut_at_tokens(text[start : start + len(text) // windows], tokens, count, guess)
+    for number in shuffled(windows):
+        begin, end = (place * len(text) // windows for place in (number, number + 1))
+        piece = cut_at_tokens(text[word_start(text, begin) : end], tokens, count, guess)
         if piece is not None:
             found[piece] = None
-    texts = list(found)
-    stride = next(step for step in range(max(2, int(len(texts) * 0.382)), len(texts) + 3) if coprime(step, len(texts)))
-    return [texts[index * stride % len(texts)] for index in range(len(texts))][:wanted]
-
-
-def coprime(left: int, right: int) -> bool:
-    return math.gcd(left, right) == 1
+        if len(found) == wanted:
+            break
+    return list(found)
 
 
 def percentile(values: Sequence[float], share: float) -> float:

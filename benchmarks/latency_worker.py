@@ -203,7 +203,12 @@ def library_ranges(parts: list[str]) -> list[tuple[int, int]]:
     with open("/proc/self/maps") as file:
         for line in file:
             fields = line.split(maxsplit=5)
-            if len(fields) == 6 and "x" in fields[1] and any(part in fields[5] for part in parts) and ".so" in fields[5]:
+            if (
+                len(fields) == 6
+                and "x" in fields[1]
+                and any(part in fields[5] for part in parts)
+                and ".so" in fields[5]
+            ):
                 begin, _, end = fields[0].partition("-")
                 found.append((int(begin, 16), int(end, 16)))
     return found
