@@ -199,7 +199,7 @@ def glance(found: dict[str, Report]) -> str:
 
 def judge_rounds(rounds: Sequence[dict[str, Report]], reference: str) -> dict[str, Report]:
     """engine -> all its rounds, and on how many texts its ids were not those of the reference."""
-    right = next((found[reference]["digests"] for found in rounds if found.get(reference, {}).get("digests")), [])
+    right: list[str] = next((of["digests"] for found in rounds if (of := found.get(reference, {})).get("digests")), [])
     judged: dict[str, Report] = {}
     for engine in rounds[0]:
         reports = [found[engine] for found in rounds]
