@@ -5,7 +5,8 @@
     python benchmarks/latency.py --models minilm_l6_v2 --sizes 514:200 --rounds 1 --replays 1 --parts latency
 
 Modules are compiled into a temporary folder; `--modules DIR` takes those that lie there ready, named like the models.
-Figures go to a JSON file (--out), tables to a Markdown file (--table) or to the terminal. Nothing is asserted of a time.
+Figures go to a JSON file (--out), tables to a Markdown file (--table) or to the terminal. Nothing is asserted of a time;
+the exit code is 1 when ids of ours are wrong.
 """
 
 from __future__ import annotations
@@ -220,6 +221,15 @@ def judge_rounds(rounds: Sequence[dict[str, Report]], reference: str) -> dict[st
     return judged
 
 
+def wrong_ids(result: Report) -> list[str]:
+    """Where ids of ours are not those of the reference."""
+    return [
+        f"{cell['model']}, {cell['kind']}, {cell['size']} tokens: ids of {ours['differ']} of {ours['compared']} texts are wrong"
+        for cell in result.get("latency", ())
+        if (ours := cell["engines"].get(OURS, {})).get("differ")
+    ]
+
+
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME[=FILE]")
@@ -308,7 +318,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.table.write_text(text + "\n", encoding="utf-8")
     else:
         print(text)
-    return 0
+    wrong = wrong_ids(result)
+    print(*wrong, sep="\n", end="\n" if wrong else "", file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

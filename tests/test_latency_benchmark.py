@@ -184,6 +184,32 @@ def test_a_long_word_is_one_word():
     assert set(word) == set(LETTERS)
 
 
+def served(*digests: str, **more: Any) -> latency_run.Report:
+    timed = [{"calls": len(digests)}]
+    return {"first": timed, "replay": timed * 2, "digests": list(digests), "about": {}, "share": 1.0, **more}
+
+
+def test_texts_whose_ids_differ_are_counted_over_all_rounds():
+    rounds = [
+        {OURS: served("a", "b", "x"), "tokenizers": served("a", "b", "c"), "short": served("a"), "bad": served("a")},
+        {
+            OURS: served("y", "b", "c"),
+            "tokenizers": served("a", "b", "c"),
+            "short": served("a"),
+            "bad": {"error": "no"},
+        },
+    ]
+    judged = latency.judge_rounds(rounds, "tokenizers")
+    assert (judged[OURS]["differ"], judged[OURS]["compared"]) == (2, 3)
+    assert (judged["tokenizers"]["differ"], judged["tokenizers"]["compared"]) == (0, 3)
+    assert (judged["short"]["differ"], judged["short"]["compared"]) == (0, 1)
+    assert judged["bad"] == {"error": "no"}
+    assert (len(judged[OURS]["first"]), len(judged[OURS]["replay"])) == (2, 4)
+    cell = {"model": "m", "kind": "english", "size": 514, "engines": judged}
+    assert latency.wrong_ids({"latency": [cell]}) == ["m, english, 514 tokens: ids of 2 of 3 texts are wrong"]
+    assert latency.judge_rounds(rounds, "absent")[OURS]["compared"] == 0
+
+
 # ------------------------------------------------------------------ definitions
 
 
