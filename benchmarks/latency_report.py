@@ -126,7 +126,7 @@ def latency_tables(result: Report, cells: Iterable[Report]) -> list[str]:
                 line += [latency_cell(engine, engines[engine], phase) if engine in engines else "-" for engine in heads]
                 for key in ("p50_ratio", "p99_ratio"):
                     best = best_right(engines, phase, key)
-                    line.append(f"{times(best[1])} ({result['engines'][best[0]]})" if best else "-")
+                    line.append(f"{times(best[1])} ({heads[best[0]]})" if best else "-")
                 lines.append(line)
             head = ["tokens (texts)", *heads.values(), "best rival with right ids / ours, p50", "the same, p99"]
             name = KIND_TITLES.get(kind, kind)

@@ -477,7 +477,7 @@ def test_a_rival_whose_ids_are_wrong_is_never_the_best():
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells == [
         "514 (3)", "10.0 / 20.0", "20.0 / 40.0 (2.0×) ≠1/3", "20.0 / 40.0 (2.0×) unchecked", "50.0 / 100 (5.0×)",
-        "2,000 / 4,000 (200×)", "error", "-", "5.0 (right)", "5.0 (right)",
+        "2,000 / 4,000 (200×)", "error", "-", "5.0 (right 1)", "5.0 (right 1)",
     ]  # fmt: skip
     notes = latency_report.notes(result)
     assert "latency, m, broken: error: exit 1: no, 1 times" in notes
