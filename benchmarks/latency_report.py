@@ -214,16 +214,24 @@ def memory_tables(result: Report, cells: Iterable[Report]) -> list[str]:
     return [lay_out(head, lines)]
 
 
+def reference_of(result: Report, model: str) -> str:
+    return str(result["models"][model]["reference"])
+
+
 def linear_tables(result: Report, cells: Iterable[Report]) -> list[str]:
     heads = headings(result)
     sizes = [str(size) for size in result["settings"]["long_words"]]
+    cells = list(cells)
+    right = {cell["engine"]: cell.get("digests", {}) for cell in cells}.get(reference_of(result, cells[0]["model"]), {})
     lines = []
     for cell in cells:
         measured = cell.get("seconds", {})
         if not measured:
-            lines.append([heads[cell["engine"]], "-", *[failure(cell) or "-"] * len(sizes), "-"])
+            lines.append([heads[cell["engine"]], "-", "-", *[failure(cell) or "-"] * len(sizes), "-"])
         for kind, times_of in measured.items():
-            line = [heads[cell["engine"]], kind]
+            found = cell.get("digests", {}).get(kind)
+            ids = "unchecked" if not found or kind not in right else "right" if found == right[kind] else "≠"
+            line = [heads[cell["engine"]], kind, ids]
             for size in sizes:
                 seconds = times_of.get(size)
                 line.append(f"{seconds * 1e3:.1f}" if isinstance(seconds, float | int) else "too slow")
@@ -233,7 +241,7 @@ def linear_tables(result: Report, cells: Iterable[Report]) -> list[str]:
                 (small, short), (large, long) = known[0], known[-1]
                 ratio = f"{long / short / (large / small):.2f}"
             lines.append([*line, ratio])
-    head = ["a word of", "letters", *(f"{int(size) / 1e6:g} MB, ms" for size in sizes)]
+    head = ["a word of", "letters", "ids of the shortest", *(f"{int(size) / 1e6:g} MB, ms" for size in sizes)]
     head.append("time a letter, longest / shortest")
     return [lay_out(head, lines)]
 

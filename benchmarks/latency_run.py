@@ -373,7 +373,8 @@ def measure_memory(place: Place, definition: Definition, engine: str, few: Path,
 
 
 def measure_linear(place: Place, definition: Definition, engine: str, sizes: Sequence[int], seconds: float) -> Report:
-    """seconds: kind -> size -> seconds, or the reason why there are none; about."""
+    """seconds: kind -> size -> seconds, or the reason why there are none; digests: kind -> that of the shortest word's ids;
+    about."""
     command = place.command("linear", engine, definition, sizes=",".join(map(str, sizes)), seconds=str(seconds))
     reports, trouble = run_worker(command, place.environment(engine), 60 + 12 * seconds)
     found: Report = {}
@@ -383,6 +384,8 @@ def measure_linear(place: Place, definition: Definition, engine: str, sizes: Seq
         elif "kind" in report:
             cells = found.setdefault("seconds", {}).setdefault(report["kind"], {})
             cells[str(report["size"])] = report.get("seconds", report.get("skip"))
+            if "digest" in report:
+                found.setdefault("digests", {})[report["kind"]] = report["digest"]
         elif "error" in report or "skip" in report:
             trouble = report.get("error") or report["skip"]
     return found | ({"error": trouble} if trouble else {})

@@ -178,8 +178,10 @@ def test_time_calls_stops_when_its_seconds_are_over():
 
 def test_a_long_word_is_one_word():
     assert latency_worker.long_word("one letter", 5) == "aaaaa"
+    assert latency_worker.long_word("one letter", 5, 1) == "bbbbb"
     word = latency_worker.long_word("letters that do not repeat", 1000)
     assert word == latency_worker.long_word("letters that do not repeat", 1000)
+    assert word != latency_worker.long_word("letters that do not repeat", 1000, 1)
     assert len(word) == 1000
     assert set(word) == set(LETTERS)
 
@@ -412,6 +414,7 @@ def test_memory_and_long_words_of_every_engine(run: tuple[latency_run.Report, st
             "one letter": {"1000", "4000"},
             "letters that do not repeat": {"1000", "4000"},
         }
+        assert cell["digests"] == result["linear"][1]["digests"]
 
 
 def assert_complete(text: str, count: int) -> list[str]:
@@ -431,6 +434,7 @@ def test_the_tables_are_complete(run: tuple[latency_run.Report, str]):
     heads = tables[0].splitlines()[0]
     assert all(title in heads for title in ("compiled", "tokenizers", "sentencepiece", "iree-tokenizer", "tokie"))
     assert "10 (9)" in tables[0]
+    assert tables[-1].count("| right |") == 2 * len(PRESENT)
     for word in ("kernels of ours", "Load average", "the reference is tokenizers", result["machine"]["cpu"]):
         assert word in text
     assert latency_report.tables(result) == text.rstrip("\n")
