@@ -123,7 +123,7 @@ def _check(model: UnigramModel, entries: dict[bytes, int]) -> None:
             raise DefinitionError(
                 f"the entry of id {number} has {len(token)} bytes; what is compiled has at most {LONGEST}"
             )
-    if len(model.tokens) > NO_ID:
+    if max(len(model.tokens), model.unk_id + 1) > NO_ID:
         raise DefinitionError(f"there are {len(model.tokens)} entries; what is compiled has at most {NO_ID}")
     falls_back = all(model.byte_ids[byte] >= 0 for byte in model.space)
     if len(model.space) > 1 and b" " not in entries and falls_back:
