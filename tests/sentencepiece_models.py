@@ -104,7 +104,8 @@ def random_model(rng: random.Random, model_type: int = proto.BPE) -> tuple[bytes
         if len(joined) < 9:
             pool.append(joined)
             texts[joined] = None
-    scores: Sequence[float] = [rng.choice([0.0, -0.0, -1.5, -2.0, -3.25, float(-k)]) for k in range(len(texts))]
+    near = [-0.1, -0.2, -0.3, -1.1, -3.3, 3.7, -16777216.0] if model_type == proto.UNIGRAM else []
+    scores: Sequence[float] = [rng.choice([0.0, -0.0, -1.5, -2.0, -3.25, *near, float(-k)]) for k in range(len(texts))]
     kinds = [rng.choices([proto.NORMAL, proto.UNUSED, proto.USER_DEFINED], [20, 1, 2])[0] for _ in texts]
     pieces = [*META, *zip(texts, scores, kinds, strict=True)]
     if rng.random() < 0.3:
