@@ -143,6 +143,18 @@ def test_an_unknown_character_merges_where_a_piece_holds_it() -> None:
             assert engine.encode(text).tolist() == reference.encode(text), text
 
 
+def test_without_an_unknown_piece_where_all_bytes_have_one() -> None:
+    """It loads, since nothing is unknown."""
+    data = models.model_bytes([*pieces(("aq", -1.0, proto.NORMAL))[1:], *models.BYTES], {}, {"byte_fallback": True})
+    definition, reference = models.read(data), models.reference(data)
+    assert "unk" not in definition.roles and reference.unk_id() == -1
+    engine = models.engine(definition)
+    for text in ("ab", "q", "aqqa q", "é\u2581中 x\0"):
+        ids = reference.encode(text)
+        assert engine.encode(text).tolist() == ids, text
+        assert engine.decode(ids) == reference.decode(ids), text
+
+
 # ------------------------------------------------------------------ what is read
 
 
