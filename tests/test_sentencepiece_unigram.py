@@ -226,6 +226,22 @@ def test_user_defined_pieces_compete_by_score() -> None:
     assert any(token.matched for token in bpe.added_tokens)
 
 
+def test_the_score_of_a_user_defined_piece_to_the_last_bit() -> None:
+    """A normal piece beside it wins as soon as its score is one step higher."""
+    for size in (*range(3, 60), 255, 777, 2046):
+        score = np.float32(0.1 * (size - 1))
+        for rival, wins in ((score, True), (np.nextafter(score, np.float32(np.inf)), False)):
+            more = [
+                ("z" * size, 0.0, proto.USER_DEFINED),
+                ("z" * (size - 1), float(rival), proto.NORMAL),
+                ("z", 0.0, proto.NORMAL),
+            ]
+            data = models.model_bytes([*models.META, *more], models.IDENTITY, UNIGRAM)
+            ids = models.reference(data).encode("z" * size)
+            assert models.engine(models.read(data)).encode("z" * size).tolist() == ids, size
+            assert (ids == [3]) == wins, size
+
+
 @pytest.mark.parametrize("kind", [proto.NORMAL, proto.USER_DEFINED])
 def test_the_normalizer_leaves_user_defined_pieces_alone(kind: int) -> None:
     """As for BPE: rules do not reach into them, nor does what is done with spaces."""
