@@ -64,8 +64,11 @@ def added_token_bytes(token: AddedToken, definition: TokenizerDefinition) -> byt
     """The bytes of an added token.
 
     Through a ByteLevel decoder it goes like any other: when all its characters are in the byte alphabet, each stands for a
-    byte ("é" is the byte E9); else it is its own UTF-8.
+    byte ("é" is the byte E9); else it is its own UTF-8. A user-defined piece of a `.model` is spelled as other pieces are.
     """
+    if definition.sentencepiece is not None:
+        respelled = token.normalized and definition.mark
+        return (token.content.replace(definition.mark, " ") if respelled else token.content).encode()
     text = decoded_name(token, definition)
     byte_level = any(step.kind == "ByteLevel" for step in definition.decoder or ())
     mapped = alphabet_to_bytes(text) if byte_level else None

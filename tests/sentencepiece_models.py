@@ -28,7 +28,7 @@ IDENTITY = {"add_dummy_prefix": False, "remove_extra_whitespaces": False}
 def model_bytes(
     pieces: Iterable[Piece], normalizer: Mapping[str, Any] = IDENTITY, trainer: Mapping[str, Any] | None = None
 ) -> bytes:
-    """A BPE `.model`; `normalizer` and `trainer` set fields of the specs."""
+    """A `.model`, BPE unless `trainer` says another model_type; `normalizer` and `trainer` set fields of the specs."""
     model = proto.model_class()()
     for text, score, kind in pieces:
         model.pieces.add(piece=text.encode() if isinstance(text, str) else text, score=score, type=kind)
@@ -93,7 +93,7 @@ def charsmap(rules: Mapping[str, str]) -> bytes:
     return struct.pack("<I", len(data)) + data + replacements
 
 
-def random_model(rng: random.Random) -> tuple[bytes, str]:
+def random_model(rng: random.Random, model_type: int = proto.BPE) -> tuple[bytes, str]:
     """A small model with everything that can be in one, and the alphabet to make texts of."""
     letters = [*rng.sample("abcdeAé中😀x.", rng.randint(3, 8)), "▁"]
     known = [letter for letter in letters if rng.random() < 0.9]
@@ -104,7 +104,8 @@ def random_model(rng: random.Random) -> tuple[bytes, str]:
         if len(joined) < 9:
             pool.append(joined)
             texts[joined] = None
-    scores: Sequence[float] = [rng.choice([0.0, -0.0, -1.5, -2.0, -3.25, float(-k)]) for k in range(len(texts))]
+    near = [-0.1, -0.2, -0.3, -1.1, -3.3, 3.7, -16777216.0] if model_type == proto.UNIGRAM else []
+    scores: Sequence[float] = [rng.choice([0.0, -0.0, -1.5, -2.0, -3.25, *near, float(-k)]) for k in range(len(texts))]
     kinds = [rng.choices([proto.NORMAL, proto.UNUSED, proto.USER_DEFINED], [20, 1, 2])[0] for _ in texts]
     pieces = [*META, *zip(texts, scores, kinds, strict=True)]
     if rng.random() < 0.3:
@@ -129,5 +130,9 @@ def random_model(rng: random.Random) -> tuple[bytes, str]:
         rules = {key: rng.choice([*spaces, *letters, "ab"]) for key in keys if rng.random() < 0.5}
         if rules:
             normalizer["precompiled_charsmap"] = charsmap(rules)
-    trainer = {"byte_fallback": byte_fallback, "treat_whitespace_as_suffix": rng.random() < 0.3}
+    trainer = {
+        "byte_fallback": byte_fallback,
+        "treat_whitespace_as_suffix": rng.random() < 0.3,
+        "model_type": model_type,
+    }
     return model_bytes(pieces, normalizer, trainer), "".join(letters) + "  \t\u0301zq<>b"

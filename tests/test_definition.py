@@ -89,7 +89,7 @@ def test_a_name_is_taken_as_given(write: Any, toy_definition: Any) -> None:
         (
             b"\x0a\x0e\x0a\x05<unk>\x15\x00\x00\x00\x00\x18\x02",
             "tokenizer.model",
-            "the model type unigram is not compiled",
+            "no piece that text can match",
         ),
         (b'{"config": {}, "vocab": [], "special_tokens": []}', "tekken.json", "config.version: this field is missing"),
         (b"QUI= 0\n", "a.tiktoken", "does not hold its pattern"),

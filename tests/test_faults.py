@@ -77,8 +77,12 @@ CONFIGS = {
     "wp-clean-text": "wp_uncased",
     "wp-offsets-after-accents": "wp_uncased",
     "wp-decode-cleanup": "wp_uncased",
+    "unigram-float-hf": "uni_float",
+    "unigram-bytefallback-partial": "uni_keycap",
+    "long-unigram-run": "uni_tie",
+    "hf-precompiled-nfd": "hf_precompiled",
 }
-"""Cases of one small BPE or WordPiece definition."""
+"""Cases of one small tokenizer.json: BPE, WordPiece or Unigram."""
 
 REGEX_TIER = {"meta_wssplit"}
 """Metaspace after a step that looks at the text."""
@@ -90,27 +94,17 @@ HERE = {
     *("tt-unreachable-token", "tt-load-odd", "load-merges", "load-file", "load-models"),
     *("threads-same-ids", "load-free-cycle", "cache-bounded"),
     *("sp-invalid-utf8", "sp-literal-marker", "sp-spaces", "sp-decode-spaces", "sp-user-defined"),
+    *("sp-spaces-nfkc", "sp-nfkc-nfd-vi", "sp-identity", "sp-surface-offsets", "sp-load-odd"),
+    *("unigram-ties-sp", "unigram-float-sp"),
     *("tekken-ids", "tekken-nonutf8-pieces", "post-pair-typeids"),
 }
 """Cases with a test of their own below."""
-
-ELSEWHERE = {
-    "hf-precompiled-nfd": "the model is Unigram; its normalizer: test_normalizers.py",
-}
 
 OUTSIDE = {
     **dict.fromkeys(
         ("trunc-overflow", "trunc-pair-longest-first", "trunc-pair-typeids", "trunc-too-short"), "truncation"
     ),
     "pad-multiple-left": "padding",
-    **dict.fromkeys(
-        (
-            *("sp-spaces-nfkc", "sp-nfkc-nfd-vi", "sp-identity", "sp-surface-offsets", "sp-load-odd"),
-            *("unigram-ties-sp", "unigram-float-sp", "unigram-float-hf", "unigram-bytefallback-partial"),
-            "long-unigram-run",
-        ),
-        "Unigram",
-    ),
     "sp-word-model": "a .model of whole words",
     "sp-char-model": "a .model of characters",
     "stream-prompt-incomplete": "a stream that is begun with the ids of a prompt is not offered",
@@ -129,7 +123,7 @@ def of_models(faults: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_no_case_is_forgotten(shared: Any) -> None:
-    groups = [set(of_models(shared.faults)), set(CONFIGS), HERE, set(ELSEWHERE), set(OUTSIDE)]
+    groups = [set(of_models(shared.faults)), set(CONFIGS), HERE, set(OUTSIDE)]
     assert sum(map(len, groups)) == len(set().union(*groups)), "a case stands in two groups"
     assert set().union(*groups) == set(shared.faults)
     for name, stem in CONFIGS.items():
@@ -165,6 +159,10 @@ def check_case(case: dict[str, Any], engine: Any) -> None:
     match call["op"]:
         case "encode_each":
             check_each(engine, case["input"], [answer["ids"] for answer in expected], **options)
+        case "normalize_and_encode_each":
+            check_each(engine, case["input"], [answer["ids"] for answer in expected], **options)
+            if isinstance(engine, RegexEngine):
+                assert [engine.normalize(text) for text in case["input"]] == [a["normalized"] for a in expected]
         case "encode":
             text = build_text(case["input"])
             began = time.process_time()
@@ -353,12 +351,11 @@ REFUSED = {
     "truncated_file": "not valid JSON: ",
     "unknown_top_field": "extra: ",
     "unknown_normalizer": "normalizer.type: ",
-    "unigram_unk_out_of_range": "model.type: ",
+    "unigram_unk_out_of_range": "model.unk_id: 9 is not an id of the 2 entries",
     # loaded by it
     "empty_merges_vocab": "model.vocab: ",
     "unk_not_in_vocab": "model.unk_token: ",  # it raises at the first unknown character
-    "unigram_unk_null": "model.type: ",
-    "unigram_int_score": "model.type: ",
+    "unigram_unk_null": "model.unk_id: there is none",  # it raises at the first unknown character
     "wordpiece_no_unk": "model.unk_token: ",  # it raises at the first unknown word
 }
 """What is refused, and the field or the place that the error names."""
@@ -379,7 +376,7 @@ def test_definitions_that_load_and_those_that_do_not(case_id: str, folder: Path,
             assert not list(tmp_path.iterdir())
             continue
         right = [expected["ok"]["encode"][text]["ok"] for text in case["input"]]
-        if key == "merges_strings":
+        if key in ("merges_strings", "unigram_int_score"):
             both = modules.engines(f"fault_{stem}", path, folder).each()
         else:  # other spellings of the same; which ids they mean shows in plain Python too
             both = iter([("regex", plain_engine(read_definition(str(path), name="toy")))])
@@ -397,26 +394,59 @@ def plain_engine(definition: Any) -> RegexEngine:
 # ------------------------------------------------------------------ .model and tekken.json
 
 
-def test_cases_of_sentencepiece_models(folder: Path, shared: Any) -> None:
-    for which, source in (
-        ("sp:model:mistral_v1", shared.model_file("mistral_v1")),
-        ("sp:configs/sp_bpe_uds.model", shared.configs / "sp_bpe_uds.model"),
-    ):
-        cases = [case for case in shared.faults.values() if case["model_or_config"] == which]
-        assert cases
-        name = "fault_" + Path(source).name.split(".")[0] + which[3:8].rstrip(":/")
-        for isa, engine in modules.engines(name, source, folder).each():
-            for case in cases:
-                for given, expected in zip(case["input"], case["expected"], strict=True):
-                    if case["call"]["op"] == "sp.decode_each":
-                        assert engine.decode(given) == expected["ok"], (isa, case["id"])
-                    elif isinstance(
-                        given, dict
-                    ):  # bytes that are no text: SentencePiece makes U+FFFD of each, we refuse
-                        with pytest.raises(ValueError, match="UTF-8"):
-                            engine.encode(bytes.fromhex(given["hex"]))
-                    else:
-                        assert engine.encode(given).tolist() == expected["ids"], (isa, case["id"], given)
+SENTENCEPIECE = ("sp_bpe_uds", "sp_uni_nfkc", "sp_uni_ident", "uni_tie", "uni_float")
+"""Configs of `.model` cases; the others are of mistral_v1."""
+
+
+@pytest.mark.parametrize("model", ["mistral_v1", *SENTENCEPIECE])
+def test_cases_of_sentencepiece_models(model: str, folder: Path, shared: Any) -> None:
+    config = model in SENTENCEPIECE
+    source = shared.configs / f"{model}.model" if config else shared.model_file(model)
+    which = f"sp:configs/{model}.model" if config else f"sp:model:{model}"
+    cases = [case for case in shared.faults.values() if case["model_or_config"] == which]
+    assert cases
+    for isa, engine in modules.engines(f"fault_sp_{model}", source, folder).each():
+        for case in cases:
+            for given, expected in zip(case["input"], case["expected"], strict=True):
+                check_sentencepiece(engine, case, given, expected, isa)
+
+
+def check_sentencepiece(engine: Any, case: dict[str, Any], given: Any, expected: Any, isa: str) -> None:
+    where = (isa, case["id"], given)
+    match case["call"]["op"]:
+        case "sp.decode_each":
+            assert engine.decode(given) == expected["ok"], where
+        case "sp.pieces_with_surface":  # where each piece comes from is not offered
+            assert engine.encode(given).tolist() == [number for _, number, *_ in expected], where
+        case "sp.encode_each" if isinstance(given, dict):
+            # bytes that are no text: SentencePiece makes U+FFFD of each, we refuse
+            with pytest.raises(ValueError, match="UTF-8"):
+                engine.encode(bytes.fromhex(given["hex"]))
+        case "sp.encode_each":
+            assert engine.encode(given).tolist() == expected["ids"], where
+            if isinstance(engine, RegexEngine) and "normalized" in expected:
+                assert engine.normalize(given).replace(" ", "\u2581") == expected["normalized"], where
+        case op:
+            pytest.fail(f"there is no way to run {op!r}")
+
+
+def test_odd_sentencepiece_models(folder: Path, shared: Any, tmp_path: Path) -> None:
+    case = shared.faults["sp-load-odd"]
+    loaded = 0
+    for config in case["model_or_config"]:
+        path = shared.root / "cases" / config
+        expected = case["expected"][path.stem.removeprefix("spload_")]
+        if "error" in expected:
+            with pytest.raises(CompileError) as caught:
+                compile_definition(str(path), out_dir=tmp_path, name="toy", verify=False)
+            assert ": pieces" in str(caught.value) and not list(tmp_path.iterdir()), config
+            continue
+        loaded += 1
+        engines = modules.engines(f"fault_{path.stem}", path, folder)
+        assert engines.plain.manifest["vocabulary_size"] == expected["ok"]["size"]
+        for isa, engine in engines.each():
+            assert engine.encode(case["input"]).tolist() == expected["ok"]["ids"], (isa, config)
+    assert loaded == 1
 
 
 def test_cases_of_tekken(folder: Path, shared: Any) -> None:
@@ -541,16 +571,7 @@ def test_a_pair_and_its_type_ids(folder: Path, shared: Any) -> None:
 
 # ------------------------------------------------------------------ what is none of ours
 
-NOT_COMPILED = {
-    **dict.fromkeys(("uni_float.json", "uni_keycap.json", "uni_tie.json", "hf_precompiled.json"), "model.type: "),
-    **dict.fromkeys(
-        (
-            *("sp_uni_nfkc.model", "sp_uni_ident.model", "sp_word.model", "sp_char.model"),
-            *("uni_tie.model", "uni_float.model"),
-        ),
-        "trainer_spec.model_type: ",
-    ),
-}
+NOT_COMPILED = dict.fromkeys(("sp_word.model", "sp_char.model"), "trainer_spec.model_type: ")
 
 
 @pytest.mark.parametrize("config", NOT_COMPILED)
@@ -563,7 +584,7 @@ def test_models_that_are_not_compiled_are_refused(config: str, shared: Any, tmp_
 
 def test_all_their_models_are_refused(shared: Any) -> None:
     """Each case outside names a model that is refused, or asks for what is none of a model's."""
-    for name, what in {**OUTSIDE, **ELSEWHERE}.items():
+    for name, what in OUTSIDE.items():
         which = shared.faults[name]["model_or_config"]
         calls = what in ("truncation", "padding") or name == "stream-prompt-incomplete"
         if isinstance(which, str) and not calls:

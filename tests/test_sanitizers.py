@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from gigatok_compile.build import find_compiler
+from gigatok_compile.definition import sentencepiece_proto as proto
 from gigatok_compile.definition.read import read_definition
 from gigatok_compile.driver import analyse
 from gigatok_compile.emit.module import render_module
@@ -21,6 +22,7 @@ from gigatok_compile.grammars.registry import load_grammar
 
 sys.path.insert(0, str(Path(__file__).parent))
 import modules
+import sentencepiece_models
 
 HARNESS = r"""
 #include "gigatok.h"
@@ -204,25 +206,10 @@ def words() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def pieces() -> dict[str, Any]:
+def marked() -> dict[str, Any]:
     """Unigram with a mark before every piece, so that a byte can be two ids; unknown characters, ties, entries of every length."""
-    entries = [
-        "<unk>",
-        "<|endoftext|>",
-        "▁",
-        "▁hello",
-        "▁inter",
-        "nation",
-        "al",
-        "x",
-        "xx",
-        "▁=",
-        "=",
-        "======",
-        "中",
-        "中文",
-    ]
-    entries += ["é", "▁é", "😀", "a", "aaaaaaaaaaaaaaaaaaaa", "́", "7", "▁7", "77"]
+    entries = "<unk> <|endoftext|> ▁ ▁hello ▁inter nation al x xx ▁= = ====== 中 中文 é ▁é 😀 a 7 ▁7 77 \u0301".split()
+    entries.append("a" * 20)
     scores = [-0.1, -0.2, -0.30000000000000004, -1.0]
     punctuation = {"type": "Punctuation", "behavior": "Isolated"}
     metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
@@ -237,13 +224,45 @@ def pieces() -> dict[str, Any]:
     }
 
 
+def pieces() -> bytes:
+    """A Unigram `.model`: every kind of piece, rules that make text longer and shorter, bytes for what is unknown."""
+    texts = [
+        *"aBxyzq=中é\u2581",
+        "xx",
+        "x" * 40,
+        "hello",
+        "\u2581world",
+        "inter",
+        "nation",
+        "al",
+        "中文",
+        "文字符",
+        " a",
+        "'s",
+        "\u2581\u2581",
+    ]
+    entries: list[sentencepiece_models.Piece] = [(text, -1.5 - k / 4, proto.NORMAL) for k, text in enumerate(texts)]
+    entries += [
+        ("<|endoftext|>", 0.0, proto.CONTROL),
+        ("xyz", -1.0, proto.UNUSED),
+        ("ll", -1.0, proto.USER_DEFINED),
+        ("\u2581x", -1.0, proto.USER_DEFINED),
+    ]
+    rules = sentencepiece_models.charsmap(
+        {"é": "e\u0301e", "\n": " ", "😀": "", "ſ": "s", "中\u0301": "a" * 20, "\u00a0": "\u2581 "}
+    )
+    normalizer = {"precompiled_charsmap": rules, "remove_extra_whitespaces": False}
+    trainer = {"model_type": proto.UNIGRAM, "byte_fallback": True}
+    return sentencepiece_models.model_bytes([*sentencepiece_models.META, *entries, *sentencepiece_models.BYTES], normalizer, trainer)  # fmt: skip
+
+
 STEPS: dict[str, list[modules.Split]] = {
     "removed": [(r"\s+", "Removed", False), ("'", "MergedWithPrevious", False)],
     "walk": [(r"\p{L}+| {1,70}|\p{N}{1,3}|\s+", "Isolated", False)],  # has no bit program
 }
 
 
-@pytest.mark.parametrize("name", ["gpt2", "toy", "bytes", "words", "pieces", *STEPS])
+@pytest.mark.parametrize("name", ["gpt2", "toy", "bytes", "words", "pieces", "marked", *STEPS])
 def test_no_sanitizer_complains_about_hostile_texts(name: str, tmp_path: Path, toy_definition: Any) -> None:
     source = "gpt2"
     if name == "bytes":  # GPT-2's vocabulary; pieces begin and end inside characters
@@ -252,9 +271,12 @@ def test_no_sanitizer_complains_about_hostile_texts(name: str, tmp_path: Path, t
         made = json.loads(lzma.decompress(data))
         made["pre_tokenizer"] = load_grammar("falcon").pre_tokenizer
         Path(source).write_text(json.dumps(made), encoding="utf-8")
+    elif name == "pieces":
+        source = str(tmp_path / "toy.model")
+        Path(source).write_bytes(pieces())
     elif name != "gpt2":
-        if name in ("words", "pieces"):
-            made = words() if name == "words" else pieces()
+        if name in ("words", "marked"):
+            made = words() if name == "words" else marked()
         else:
             made = toy(toy_definition) if name == "toy" else toy_definition(modules.toy_changes(STEPS[name]))
         source = str(tmp_path / "toy.json")
@@ -273,7 +295,7 @@ def test_no_sanitizer_complains_about_hostile_texts(name: str, tmp_path: Path, t
             file.write(struct.pack("<I", len(text)) + text)
     arguments = [
         str(tmp_path / "harness"),
-        *(["changed"] if name in ("toy", "removed", "words", "pieces") else []),
+        *(["changed"] if name in ("toy", "removed", "words", "pieces", "marked") else []),
         str(tmp_path / "texts"),
     ]
     ran = subprocess.run(arguments, capture_output=True, text=True, check=False)

@@ -143,6 +143,18 @@ def test_an_unknown_character_merges_where_a_piece_holds_it() -> None:
             assert engine.encode(text).tolist() == reference.encode(text), text
 
 
+def test_without_an_unknown_piece_where_all_bytes_have_one() -> None:
+    """It loads, since nothing is unknown."""
+    data = models.model_bytes([*pieces(("aq", -1.0, proto.NORMAL))[1:], *models.BYTES], {}, {"byte_fallback": True})
+    definition, reference = models.read(data), models.reference(data)
+    assert "unk" not in definition.roles and reference.unk_id() == -1
+    engine = models.engine(definition)
+    for text in ("ab", "q", "aqqa q", "é\u2581中 x\0"):
+        ids = reference.encode(text)
+        assert engine.encode(text).tolist() == ids, text
+        assert engine.decode(ids) == reference.decode(ids), text
+
+
 # ------------------------------------------------------------------ what is read
 
 
@@ -179,15 +191,13 @@ def test_control_pieces_are_not_matched_and_decode_to_nothing(shared: Any) -> No
         ("no_unk", "there is no unknown piece"),
         ("two_unk", "a second unknown piece"),
         ("byte_piece_without_flag", "without trainer_spec.byte_fallback"),
-        ("unused_piece", "trainer_spec.model_type: the model type unigram is not compiled"),  # loads in the reference
     ],
 )
 def test_models_that_the_reference_does_not_load(shared: Any, name: str, message: str) -> None:
     data = (shared.configs / f"spload_{name}.model").read_bytes()
     assert message in refusal(data)
-    if name != "unused_piece":
-        with pytest.raises(RuntimeError):
-            models.reference(data)
+    with pytest.raises(RuntimeError):
+        models.reference(data)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import lzma
+import math
 import random
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from gigatok_compile.definition import sentencepiece_proto as proto
 from gigatok_compile.definition.fields import Fields
 from gigatok_compile.definition.unigram_model import read_unigram_model, read_unigram_vocab
 from gigatok_compile.errors import DefinitionError
@@ -136,9 +138,19 @@ def test_without_unk_id_unknown_text_is_an_error() -> None:
         reference("abx")
 
 
-@pytest.mark.parametrize("score", [float("nan"), float("inf"), -float("inf"), -2e30])
-def test_scores_of_pieces_that_are_refused(score: float) -> None:
-    data = made.model_bytes([*made.META, ("a", -1.0, 1), ("b", score, 4)], made.IDENTITY, {"model_type": 1})
+@pytest.mark.parametrize(
+    ("score", "kind"),
+    [
+        *((score, kind) for score in (math.nan, math.inf, -math.inf) for kind in range(1, 6) if kind != 2),
+        (-2e30, proto.NORMAL),
+    ],
+)
+def test_scores_of_pieces_that_are_refused(score: float, kind: int) -> None:
+    data = made.model_bytes([*made.META, ("a", -1.0, 1), ("b", score, kind)], made.IDENTITY, {"model_type": 1})
     with pytest.raises(DefinitionError) as error:
         models.from_sentencepiece(data)
     assert error.value.where == "pieces[4].score"
+    if math.isfinite(score):  # loads, but sums could end at minus infinity
+        return
+    with pytest.raises(RuntimeError, match=r"score is NaN or Inf\."):
+        made.reference(data)

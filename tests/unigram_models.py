@@ -9,15 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from gigatok_compile.definition import sentencepiece_proto as proto
 from gigatok_compile.definition.fields import Fields
 from gigatok_compile.definition.json_text import parse_json
-from gigatok_compile.definition.sentencepiece_bpe import Pieces
-from gigatok_compile.definition.sentencepiece_model import _check_pieces, _read_pieces
-from gigatok_compile.definition.unigram_model import build_unigram, read_unigram_model, read_unigram_vocab
+from gigatok_compile.definition.sentencepiece_model import read_sentencepiece_model
+from gigatok_compile.definition.unigram_model import read_unigram_model, read_unigram_vocab
 from gigatok_compile.ir.unigram import UnigramModel
-from gigatok_runtime.sentencepiece import MARK, respell
+from gigatok_runtime.sentencepiece import MARK
 from gigatok_runtime.unigram import UnigramEncoder
 from tokenizers import Tokenizer
 
@@ -66,20 +64,10 @@ def from_sentencepiece(data: bytes) -> tuple[UnigramModel, Encode]:
     assert parsed is not None
     parsed.normalizer_spec.precompiled_charsmap = b""
     parsed.normalizer_spec.add_dummy_prefix = parsed.normalizer_spec.remove_extra_whitespaces = False
-    pieces = _read_pieces(parsed)
-    unk_id, byte_ids = _check_pieces(pieces, parsed.trainer_spec.byte_fallback)
-    escape = bool(parsed.normalizer_spec.escape_whitespaces)
-    model = build_unigram(
-        Pieces(
-            texts=[None if escape and " " in piece.text else respell(piece.text, escape) for piece in pieces],
-            scores=np.array([piece.score for piece in pieces], np.float32),
-            kinds=np.array([piece.kind for piece in pieces], np.uint8),
-            byte_ids=byte_ids,
-            unk_id=unk_id,
-            escape=escape,
-        )
-    )
-    reference = made.reference(parsed.SerializeToString())
+    data = parsed.SerializeToString()
+    model = read_sentencepiece_model(data, name="made", sha256="").model
+    assert isinstance(model, UnigramModel)
+    reference = made.reference(data)
     return model, lambda text: list(reference.EncodeAsIds(text))
 
 

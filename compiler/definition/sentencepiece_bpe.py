@@ -24,7 +24,8 @@ from gigatok_runtime.sentencepiece import MARK
 class Pieces:
     """All pieces by id. texts: respelled, None for one that no text becomes whatever its kind.
 
-    escape: spaces are marks in truth, which byte pieces show. scores: (n,) float32. kinds: (n,) numbers of sentencepiece_proto. byte_ids: (256,) int32 or -1 throughout.
+    escape: spaces are marks in truth, which byte pieces show. scores: (n,) float32. kinds: (n,) numbers of sentencepiece_proto.
+    byte_ids: (256,) int32 or -1 throughout. unk_id: -1 only where all bytes have a piece.
     """
 
     texts: Sequence[str | None]

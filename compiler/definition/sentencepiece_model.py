@@ -2,8 +2,8 @@
 the tokenizer.json of the same model.
 
 Pieces are respelled (gigatok_runtime.sentencepiece): the mark U+2581 is one space byte. Control pieces are added tokens that no text
-becomes, user-defined pieces are added tokens that are looked for in the normalized text. SentencePiece adds no special
-tokens by itself, so there is no post-processor.
+becomes. User-defined pieces are added tokens too: BPE cuts them out of the normalized text, in Unigram they are entries with a score
+of their own (unigram_model.py). SentencePiece adds no special tokens by itself, so there is no post-processor.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 from gigatok_compile.definition import sentencepiece_proto as proto
 from gigatok_compile.definition.sentencepiece_bpe import Pieces, build_bpe
+from gigatok_compile.definition.unigram_model import build_unigram
 from gigatok_compile.errors import DefinitionError
 from gigatok_compile.ir.definition import (
     AddedToken,
@@ -63,8 +64,12 @@ def read_sentencepiece_model(data: bytes, *, name: str, sha256: str) -> Tokenize
     step = _normalizer_step(model, pieces)
     _refuse(model)
     escape = bool(normalizer.escape_whitespaces)
+    unigram = trainer.model_type == proto.UNIGRAM
     decoding = _decoding(pieces, trainer, normalizer)
-    bpe = build_bpe(
+    if not unigram:
+        _check_order_of_merges(pieces)
+    build = build_unigram if unigram else build_bpe
+    vocabulary = build(
         Pieces(
             texts=[None if escape and " " in piece.text else respell(piece.text, escape) for piece in pieces],
             scores=np.array([piece.score for piece in pieces], np.float32),
@@ -81,8 +86,8 @@ def read_sentencepiece_model(data: bytes, *, name: str, sha256: str) -> Tokenize
         sha256=sha256,
         normalizer=(step,),
         pre_tokenizer=(),
-        model=bpe,
-        added_tokens=_added_tokens(pieces, escape),
+        model=vocabulary,
+        added_tokens=_added_tokens(pieces, escape, cut_out=not unigram),
         post_processor=PostProcessor(),
         decoder=(DecoderStep("SentencePiece", "pieces", {"strip": decoding.strip}),),
         truncation=None,
@@ -113,7 +118,10 @@ def _read_pieces(model: Any) -> list[_Piece]:
 
 
 def _check_pieces(pieces: Sequence[_Piece], byte_fallback: bool) -> tuple[int, np.ndarray[Any, np.dtype[np.int32]]]:
-    """The unknown piece's id and the ids of byte pieces, after the checks that the reference makes when it loads."""
+    """The unknown piece's id and the ids of byte pieces, after the checks that the reference makes when it loads.
+
+    Where all bytes have a piece nothing is unknown: without an unknown piece the id is -1.
+    """
     places: dict[str, int] = {}
     unk_id = -1
     byte_ids = np.full(256, -1, np.int32)
@@ -133,11 +141,7 @@ def _check_pieces(pieces: Sequence[_Piece], byte_fallback: bool) -> tuple[int, n
             if byte is None:
                 _fail(where, f"the byte piece {piece.text!r} is not written as <0x41> is")
             byte_ids[byte] = index
-        if piece.kind in (proto.NORMAL, proto.UNUSED) and math.isnan(piece.score):
-            _fail(
-                f"{where}.score", f"the score of {piece.text!r} is not a number", "the order of merges would be random"
-            )
-    if unk_id < 0:
+    if unk_id < 0 and not byte_fallback:
         _fail("pieces", "there is no unknown piece, without which the reference does not load the model")
     if byte_fallback and (byte_ids < 0).any():
         missing = int(np.flatnonzero(byte_ids < 0)[0])
@@ -145,14 +149,21 @@ def _check_pieces(pieces: Sequence[_Piece], byte_fallback: bool) -> tuple[int, n
     return unk_id, byte_ids
 
 
+def _check_order_of_merges(pieces: Sequence[_Piece]) -> None:
+    for index, piece in enumerate(pieces):
+        if piece.kind in (proto.NORMAL, proto.UNUSED) and math.isnan(piece.score):
+            where = f"pieces[{index}].score"
+            _fail(where, f"the score of {piece.text!r} is not a number", "the order of merges would be random")
+
+
 def _refuse(model: Any) -> None:
     """What loads in the reference and is not compiled."""
     kind = model.trainer_spec.model_type
-    if kind != proto.BPE:
+    if kind not in (proto.UNIGRAM, proto.BPE):
         _fail(
             "trainer_spec.model_type",
             f"the model type {proto.MODEL_TYPES[kind]} is not compiled",
-            "what compiles: BPE",
+            "what compiles: unigram, bpe",
         )
     if model.denormalizer_spec.precompiled_charsmap:
         _fail("denormalizer_spec.precompiled_charsmap", "rules for decoding are not compiled")
@@ -204,10 +215,11 @@ def _normalizer_step(model: Any, pieces: Sequence[_Piece]) -> NormalizerStep:
     )
 
 
-def _added_tokens(pieces: Sequence[_Piece], escape: bool) -> tuple[AddedToken, ...]:
-    """Control pieces, which no text becomes, and user-defined ones, which are looked for in the normalized text.
+def _added_tokens(pieces: Sequence[_Piece], escape: bool, cut_out: bool) -> tuple[AddedToken, ...]:
+    """Control pieces, which no text becomes, and user-defined ones.
 
-    With escaped white space a user-defined piece that holds a space is never found there.
+    cut_out: user-defined pieces are looked for in the normalized text (BPE), not left to compete with others (Unigram). With
+    escaped white space one that holds a space is never found there.
     """
     return tuple(
         AddedToken(
@@ -215,7 +227,7 @@ def _added_tokens(pieces: Sequence[_Piece], escape: bool) -> tuple[AddedToken, .
             piece.text,
             normalized=piece.kind == proto.USER_DEFINED,
             special=piece.kind == proto.CONTROL,
-            matched=piece.kind == proto.USER_DEFINED and not (escape and " " in piece.text),
+            matched=cut_out and piece.kind == proto.USER_DEFINED and not (escape and " " in piece.text),
         )
         for index, piece in enumerate(pieces)
         if piece.kind in (proto.CONTROL, proto.USER_DEFINED)
@@ -244,7 +256,7 @@ def _decoding(pieces: Sequence[_Piece], trainer: Any, normalizer: Any) -> Senten
 
 def _roles(pieces: Sequence[_Piece], trainer: Any, unk_id: int) -> dict[str, int]:
     """Ids of the pieces that trainer_spec names, where they are control pieces."""
-    roles = {"unk": unk_id}
+    roles = {"unk": unk_id} if unk_id >= 0 else {}
     control = {piece.text.encode(): index for index, piece in enumerate(pieces) if piece.kind == proto.CONTROL}
     for role in ("bos", "eos", "pad"):
         name = getattr(trainer, f"{role}_piece")

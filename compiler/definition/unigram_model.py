@@ -106,15 +106,18 @@ def _unk_id(fields: Fields, entries: int) -> int:
 def build_unigram(pieces: Pieces) -> UnigramModel:
     """The model of a SentencePiece `.model`. Byte, control, unknown and unused pieces match no text.
 
-    User-defined pieces are entries like others, with a score by their length in bytes, in the spelling of the file.
+    User-defined pieces are entries like others, with a score by their length in bytes, in the spelling of the file. Without an
+    unknown piece all bytes have one, so unknown text gets an id past the vocabulary that never comes out.
 
     Raises:
-        DefinitionError: a score that is not a number, infinite, or below LOWEST_SCORE; no pieces that text can match.
+        DefinitionError: a score that is not a number or infinite, or one of a normal piece below LOWEST_SCORE; no pieces that
+            text can match.
     """
     if not np.isin(pieces.kinds, (proto.NORMAL, proto.USER_DEFINED, proto.UNUSED)).any():
         raise DefinitionError("there is no piece that text can match, which the reference refuses", where="pieces")
-    for number, (text, score) in enumerate(zip(pieces.texts, pieces.scores.tolist(), strict=True)):
-        _check_score(score, text, f"pieces[{number}].score")
+    for number, (text, score, kind) in enumerate(zip(pieces.texts, pieces.scores.tolist(), pieces.kinds, strict=True)):
+        if kind == proto.NORMAL or not math.isfinite(score):  # the others' scores are not used, but looked at
+            _check_score(score, text, f"pieces[{number}].score")
     lowest = pieces.scores[pieces.kinds == proto.NORMAL].min(initial=np.finfo(np.float32).max)
     tokens: list[bytes | None] = []
     scores = pieces.scores.astype(np.float64)
@@ -128,7 +131,7 @@ def build_unigram(pieces: Pieces) -> UnigramModel:
         tuple(tokens),
         scores,
         float(np.float32(lowest) - np.float32(UNK_PENALTY)),
-        pieces.unk_id,
+        pieces.unk_id if pieces.unk_id >= 0 else len(tokens),
         pieces.byte_ids,
         "sentencepiece",
         (MARK if pieces.escape else " ").encode(),

@@ -20,7 +20,8 @@ class UnigramModel:
         replaces spaces by a mark, the mark is written as a space here (see definition/respell.py).
     scores: (n,) float64, what a match of each id adds. For sentencepiece these are float32 numbers.
     unk_score: what a character without a piece of its own adds.
-    unk_id: the id of unknown text; -1 if there is none and text that needs it is an error.
+    unk_id: the id of unknown text; -1 if there is none and text that needs it is an error; past the vocabulary if there is none
+        and all bytes have a piece.
     byte_ids: (256,) int32, the pieces `<0xNN>` that unknown text falls back to, -1 for one that is missing; all -1 without
         byte_fallback.
     engine: whose sums and whose way with unknown text (see gigatok_runtime.unigram).
@@ -37,7 +38,7 @@ class UnigramModel:
 
     def __str__(self) -> str:
         fallback = ", bytes for what is unknown" if (self.byte_ids >= 0).any() else ""
-        unknown = f", unknown text has id {self.unk_id}" if self.unk_id >= 0 else ""
+        unknown = f", unknown text has id {self.unk_id}" if 0 <= self.unk_id < len(self.tokens) else ""
         return f"{len(self.matched)} entries with scores, sums in {self.accumulate}{fallback}{unknown}"
 
     @property

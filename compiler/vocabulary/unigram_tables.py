@@ -139,16 +139,21 @@ def _first_units(trie: Trie) -> npt.NDArray[np.uint32]:
 
 
 def _check(model: UnigramModel, entries: dict[bytes, int]) -> None:
+    where = "pieces" if model.engine == "sentencepiece" else "model.vocab"
     for token, number in entries.items():
         if len(token) > LONGEST:
             raise DefinitionError(
-                f"the entry of id {number} has {len(token)} bytes; what is compiled has at most {LONGEST}"
+                f"the entry of id {number} has {len(token)} bytes; what is compiled has at most {LONGEST}",
+                where=f"{where}[{number}]",
             )
-    if len(model.tokens) > NO_ID:
-        raise DefinitionError(f"there are {len(model.tokens)} entries; what is compiled has at most {NO_ID}")
+    if max(len(model.tokens), model.unk_id + 1) > NO_ID:
+        raise DefinitionError(
+            f"there are {len(model.tokens)} entries; what is compiled has at most {NO_ID}", where=where
+        )
     falls_back = all(model.byte_ids[byte] >= 0 for byte in model.space)
     if len(model.space) > 1 and b" " not in entries and falls_back:
         # It would be three ids for one byte of text; no known model is like that.
         raise DefinitionError(
-            f"the mark {model.space.decode()!r} is no entry and falls back to its bytes; this is not compiled"
+            f"the mark {model.space.decode()!r} is no entry and falls back to its bytes; this is not compiled",
+            where=where,
         )
