@@ -208,7 +208,30 @@ def words() -> dict[str, Any]:
 
 def marked() -> dict[str, Any]:
     """Unigram with a mark before every piece, so that a byte can be two ids; unknown characters, ties, entries of every length."""
-    entries = "<unk> <|endoftext|> ▁ ▁hello ▁inter nation al x xx ▁= = ====== 中 中文 é ▁é 😀 a 7 ▁7 77 \u0301".split()
+    entries = [
+        "<unk>",
+        "<|endoftext|>",
+        "▁",
+        "▁hello",
+        "▁inter",
+        "nation",
+        "al",
+        "x",
+        "xx",
+        "▁=",
+        "=",
+        "======",
+        "中",
+        "中文",
+        "é",
+        "▁é",
+        "😀",
+        "a",
+        "7",
+        "▁7",
+        "77",
+        "́",
+    ]
     entries.append("a" * 20)
     scores = [-0.1, -0.2, -0.30000000000000004, -1.0]
     punctuation = {"type": "Punctuation", "behavior": "Isolated"}
