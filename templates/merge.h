@@ -17,6 +17,8 @@
 #ifndef GT_MERGE_H
 #define GT_MERGE_H
 
+#include "piece.h"
+
 #if GT_MERGE_MARKER && defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -411,14 +413,6 @@ static inline size_t gt_merge(const uint8_t *p, size_t n, uint32_t *out, gt_scra
   if (n <= 8) return gt_merge_one(p, n, out, 8);
   return n <= 16 ? gt_merge_one(p, n, out, 16) : gt_merge_one(p, n, out, 32);
 }
-
-/* A word for gt_merge_many: in, its bytes and room for `length` ids; out, how many they are. */
-typedef struct {
-  const uint8_t *bytes;
-  uint32_t *ids;
-  uint32_t length; /* at least 1 */
-  uint32_t count;
-} gt_piece;
 
 #define GT_LANES 6
 
