@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,20 @@ def shrink(text: str, wrong: Callable[[str], bool], rounds: int = SHRINK_ROUNDS)
     return text
 
 
+def example_of(text: str, right: Outcome, got: Outcome) -> dict[str, Any]:
+    """What tables show of a text that differs: ids from the first different one on, and how many there are."""
+    pairs = zip(right.ids, got.ids, strict=False)
+    at = next((number for number, (a, b) in enumerate(pairs) if a != b), min(len(right.ids), len(got.ids)))
+    return {
+        "text": text[:200],
+        "repeat": len(text) if len(set(text)) == 1 else 0,
+        "at": at,
+        "right": right.ids[at : at + 8],
+        "got": got.ids[at : at + 8],
+        "lengths": (len(right.ids), len(got.ids)),
+    }
+
+
 def compare(
     texts: Sequence[str], expected: Sequence[Outcome], reference: Session, session: Session, loaded: Outcome
 ) -> dict[str, Any]:
@@ -109,12 +124,7 @@ def compare(
             return right.kind == got.kind == IDS and right.ids != got.ids
 
         text = shrink(first[DIFFERS][0], wrong)
-        cell["example"] = {
-            "text": text[:200],
-            "characters": len(text),
-            "right": list(reference.encode(text).ids[:12]),
-            "got": list(session.encode(text).ids[:12]),
-        }
+        cell["example"] = example_of(text, reference.encode(text), session.encode(text))
     return cell
 
 
@@ -167,6 +177,7 @@ def measure(
         session = session_of(job_of(engine, model, path, folder), limits)
         began = time.monotonic()
         loaded = session.load()
+        loaded = replace(loaded, message=loaded.message.replace(f"{path}: ", "").replace(f"{path.parent}/", ""))
         kept, expected = [text for text, _ in answers], [answer for _, answer in answers]
         row["cells"][engine] = compare(kept, expected, reference, session, loaded)
         session.close()
@@ -203,10 +214,10 @@ def cell_text(cell: dict[str, Any] | None, note: Callable[[str], str] = str, ref
     return "**" + ", ".join(parts) + "**"
 
 
-def escaped(text: str) -> str:
-    """ASCII between backquotes, long runs of one character as `"x" * n`."""
-    if len(text) > 60 and len(set(text)) == 1:
-        return f"`{json.dumps(text[0])} * {len(text)}`"
+def escaped(text: str, repeat: int = 0) -> str:
+    """ASCII between backquotes; a run of one character as `"x" * repeat`."""
+    if repeat > 8:
+        return f"`{json.dumps(text[0])} * {repeat}`"
     shown = json.dumps(text[:60]) + ("..." if len(text) > 60 else "")
     return f"`{shown}`" if "`" not in shown else f"`` {shown} ``"
 
@@ -240,8 +251,7 @@ def example_list(rows: Sequence[dict[str, Any]], named: Callable[[dict[str, Any]
             where = f"- {named(row)}, {RIVALS[name].title}:"
             if "example" in cell:
                 example = cell["example"]
-                right, got = (" ".join(map(str, example[key])) or "none" for key in ("right", "got"))
-                lines.append(f"{where} {escaped(example['text'])} is {right}; it gives {got}")
+                lines.append(f"{where} {escaped(example['text'], example['repeat'])} {ids_text(example)}")
             for how, words in ((RAISES, "raises"), (DIES, "dies"), (HANGS, "no answer")):
                 if how in cell:
                     one = cell[how]
@@ -249,6 +259,18 @@ def example_list(rows: Sequence[dict[str, Any]], named: Callable[[dict[str, Any]
                         f"{where} {escaped(one['text'])} ({one['characters']} characters): {words}, {one['message']}"
                     )
     return "\n".join(lines) + "\n"
+
+
+def ids_text(example: dict[str, Any]) -> str:
+    """`is 1 2, not 1 3`: all ids when they are few, else those from the first difference on."""
+    at, (right_size, got_size) = example["at"], example["lengths"]
+
+    def shown(ids: Sequence[int], size: int) -> str:
+        return (" ".join(map(str, ids)) or "nothing") + (" ..." if at + len(ids) < size else "")
+
+    where = f"from id {at} on " if at else ""
+    sizes = f" ({right_size} ids, not {got_size})" if right_size != got_size else ""
+    return f"is {where}{shown(example['right'], right_size)}, not {shown(example['got'], got_size)}{sizes}"
 
 
 def summary_table(rows: Sequence[dict[str, Any]]) -> str:
