@@ -67,8 +67,8 @@ def shorter(text: str) -> list[str]:
         if part > 24 or size <= 64:
             step = max(1, part // 2)
             found |= dict.fromkeys(text[at : at + part] for at in range(0, size - part + 1, step))
-    if size <= 400:
-        found |= dict.fromkeys((text[: size // 2], text[size // 2 :], text[1:], text[:-1]))
+    for step in filter(None, (size // 2, size // 8, size // 32, min(size, 1))):
+        found |= dict.fromkeys((text[:step], text[:-step], text[step:]))
     if size <= 64:
         found |= dict.fromkeys(text[:at] + text[at + 1 :] for at in range(size))
     return [part for part in sorted(found, key=len) if len(part) < size]
