@@ -16,9 +16,12 @@ import venv
 from pathlib import Path
 
 ENVIRONMENTS: dict[str, tuple[str, ...]] = {
-    "released": ("tokenizers==0.23.3", "gigatoken==0.10.0", "fastokens==0.3.5", "tiktoken==0.14.0", "awkward", "numpy"),
+    "released": (
+        "tokenizers==0.23.3", "gigatoken==0.10.0", "fastokens==0.3.5", "tiktoken==0.14.0", "sentencepiece==0.2.3",
+        "kitoken==0.11.1", "tokie==0.1.4", "iree-tokenizer==0.3.0", "awkward", "numpy",
+    ),
     "hf-rc": ("tokenizers==1.0.0rc3", "numpy"),
-}
+}  # fmt: skip
 CHECK = """
 import sys
 from importlib.metadata import version

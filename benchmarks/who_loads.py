@@ -8,8 +8,7 @@
 The reference is tokenizers of a tokenizer.json, sentencepiece of a `.model`, tiktoken of a rank file or tekken.json. Texts
 are those of `who_texts.py`, one a call, without special tokens put round them. Each engine with each definition has a process
 of its own, with limits of memory (--megabytes) and of time (--seconds a text). Ours is compiled in that process without
-verification. A later run replaces the cells that it measures. Rivals' environments: `peers.py`, and there
-`pip install tokie==0.1.4 iree-tokenizer==0.3.0 kitoken==0.11.1 sentencepiece==0.2.3`.
+verification. A later run replaces the cells that it measures. The rivals' environments are made by `peers.py`.
 """
 
 from __future__ import annotations
