@@ -92,13 +92,16 @@ def tokenizers(job: Job) -> Encode:
 def gigatoken(job: Job) -> Encode:
     import gigatoken  # type: ignore[import-not-found, unused-ignore]
 
+    read = gigatoken.Tokenizer
     if job.kind == "json":
-        return gigatoken.Tokenizer(job.path).encode
-    if job.kind == "sentencepiece":
-        return gigatoken.Tokenizer.from_sentencepiece(job.path).encode
-    if job.kind == "ranks":
-        return gigatoken.Tokenizer.from_tiktoken(job.path, pretokenizer=job.scheme).encode
-    raise NoReader("reads tokenizer.json, rank files and .model")
+        tokenizer = read(job.path)
+    elif job.kind == "sentencepiece":
+        tokenizer = read.from_sentencepiece(job.path)
+    elif job.kind == "ranks":
+        tokenizer = read.from_tiktoken(job.path, pretokenizer=job.scheme)
+    else:
+        raise NoReader("reads tokenizer.json, rank files and .model")
+    return lambda text: tokenizer.encode(text)
 
 
 def fastokens(job: Job) -> Encode:
@@ -183,7 +186,8 @@ def ours(job: Job) -> Encode:
 
 
 def ids_of(encoding: Any) -> Sequence[int]:
-    return encoding.ids if hasattr(encoding, "ids") else encoding
+    ids: Sequence[int] = encoding.ids if hasattr(encoding, "ids") else encoding
+    return ids
 
 
 class Rival(NamedTuple):

@@ -200,8 +200,8 @@ def cell_text(cell: dict[str, Any] | None, note: Callable[[str], str] = str, ref
     if load == NO_READER:
         return "–"
     if load != LOADED:
-        words = {REFUSES: "refuses", DIES: "dies at load", HANGS: "hangs at load"}[load]
-        return words if refused and load == REFUSES else f"{words} {note(cell['message'])}".rstrip()
+        said = {REFUSES: "refuses", DIES: "dies at load", HANGS: "hangs at load"}[load]
+        return said if refused and load == REFUSES else f"{said} {note(cell['message'])}".rstrip()
     if refused:
         return "**loads it**"
     counts = cell["counts"]
@@ -214,11 +214,14 @@ def cell_text(cell: dict[str, Any] | None, note: Callable[[str], str] = str, ref
 
 
 def escaped(text: str, repeat: int = 0) -> str:
-    """ASCII between backquotes; a run of one character as `"x" * repeat`."""
+    """ASCII between backquotes, cut after about 80 characters; a run of one character as `'x' * repeat`."""
     if repeat > 8:
-        return f"`{json.dumps(text[0])} * {repeat}`"
-    shown = json.dumps(text[:60]) + ("..." if len(text) > 60 else "")
-    return f"`{shown}`" if "`" not in shown else f"`` {shown} ``"
+        return f"`{ascii(text[0])} * {repeat}`"
+    shown = text
+    while len(ascii(shown)) > 80:
+        shown = shown[:-1]
+    written = ascii(shown) + ("..." if len(shown) < len(text) else "")
+    return f"`{written}`" if "`" not in written else f"`` {written} ``"
 
 
 def main_table(rows: Sequence[dict[str, Any]], named: Callable[[dict[str, Any]], str]) -> str:

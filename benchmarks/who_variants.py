@@ -44,7 +44,7 @@ def steps(*parts: dict[str, Any]) -> dict[str, Any]:
 
 def token(content: str, **options: bool) -> dict[str, Any]:
     usual = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
-    return {"id": MERGES + 300, "content": content} | usual | options
+    return {"id": 0, "content": content} | usual | options  # the id is set by `number`
 
 
 def small_gpt2(shared: Path) -> dict[str, Any]:
@@ -53,7 +53,17 @@ def small_gpt2(shared: Path) -> dict[str, Any]:
     model = definition["model"]
     model["merges"] = model["merges"][:MERGES]
     model["vocab"] = {piece: id for piece, id in model["vocab"].items() if id < 256 + MERGES}
+    number(definition)
     return definition
+
+
+def number(definition: dict[str, Any]) -> None:
+    """Ids without gaps, added tokens behind the vocabulary: what the reference gives them whatever the file says."""
+    vocabulary = definition["model"]["vocab"]
+    for id, piece in enumerate(sorted(vocabulary, key=vocabulary.get)):
+        vocabulary[piece] = id
+    for id, entry in enumerate(definition["added_tokens"], len(vocabulary)):
+        entry["id"] = id
 
 
 Change = Callable[[dict[str, Any]], None]
@@ -91,6 +101,10 @@ def without_carriage_return(definition: dict[str, Any]) -> None:
     model["merges"] = [
         merge for merge in model["merges"] if missing not in (merge if isinstance(merge, str) else "".join(merge))
     ]
+
+
+def far_added_id(definition: dict[str, Any]) -> None:
+    definition["added_tokens"][0]["id"] += 1000
 
 
 def duplicate_merge(definition: dict[str, Any]) -> None:
@@ -148,6 +162,7 @@ CHANGES: dict[str, tuple[str, Change, tuple[str, ...]]] = {
         added(token("\u00e9", normalized=True), NFC),
         ("\u00e9", "e\u0301"),
     ),
+    "added_id": ("an added token whose id is not the next one", far_added_id, ("<|endoftext|>",)),
     "empty_added": ("an added token without content", added(token("")), ()),
     "nfc": ("NFC", NFC, ()),
     "nfkc": ("NFKC", normalizer({"type": "NFKC"}), ()),
@@ -173,6 +188,8 @@ def make_variants(shared: Path, folder: Path) -> list[Variant]:
     for name, (claim, change, typed) in CHANGES.items():
         definition = copy.deepcopy(base)
         change(definition)
+        if name != "added_id":
+            number(definition)
         path = target / f"{name}.json"
         path.write_text(json.dumps(definition))
         found.append(Variant(name, claim, path, added=typed))
