@@ -127,12 +127,21 @@ def tiktoken(job: Job) -> Encode:
     definition = json.loads(Path(job.path).read_bytes())
     if definition.get("normalizer"):
         raise NoReader("no normalizer in tiktoken")
+    if not keeps_pieces(definition.get("pre_tokenizer") or {}):
+        raise NoReader("pieces are what the pattern matches, no others")
     try:
         pattern, ranks, special = tiktoken_parts(job.path)
     except (Skip, KeyError, AttributeError, TypeError) as error:
         raise NoReader("not one pattern and ids that are merge ranks") from error
     encoding = tiktoken.Encoding("model", pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)
     return lambda text: encoding.encode(text, allowed_special="all", disallowed_special=())
+
+
+def keeps_pieces(step: dict[str, Any]) -> bool:
+    """Whether pieces are the matches of Split patterns, as in tiktoken: not those of another behavior, and no space in front."""
+    split = step.get("behavior", "Isolated"), bool(step.get("invert"))
+    kept = split in (("Isolated", False), ("Removed", True)) and not step.get("add_prefix_space")
+    return kept and all(keeps_pieces(part) for part in step.get("pretokenizers", []))
 
 
 def tokie(job: Job) -> Encode:

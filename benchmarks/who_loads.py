@@ -216,7 +216,7 @@ def cell_text(cell: dict[str, Any] | None, note: Callable[[str], str] = str, ref
 def escaped(text: str, repeat: int = 0) -> str:
     """ASCII between backquotes, cut after about 80 characters; a run of one character as `'x' * repeat`."""
     if repeat > 8:
-        return f"`{ascii(text[0])} * {repeat}`"
+        return f"`{text[0]!a} * {repeat}`"
     shown = text
     while len(ascii(shown)) > 80:
         shown = shown[:-1]

@@ -274,6 +274,22 @@ def test_kinds_of_files(name, kind):
     assert rivals.kind_of(Path(name)) == kind
 
 
+@pytest.mark.parametrize(
+    ("step", "kept"),
+    [
+        ({"type": "Split", "behavior": "Isolated", "invert": False}, True),
+        ({"type": "Split", "behavior": "Removed", "invert": True}, True),
+        ({"type": "Split", "behavior": "Removed", "invert": False}, False),
+        ({"type": "Split", "behavior": "Contiguous"}, False),
+        ({"type": "ByteLevel", "add_prefix_space": True}, False),
+        ({"type": "ByteLevel", "add_prefix_space": False}, True),
+    ],
+)
+def test_which_definitions_tiktoken_can_be_given(step, kept):
+    assert rivals.keeps_pieces(step) == kept
+    assert rivals.keeps_pieces({"type": "Sequence", "pretokenizers": [step]}) == kept
+
+
 def test_a_row_is_measured_with_the_engines_of_this_environment(tmp_path, monkeypatch):
     """The loader of tokenizers stands for a rival: equal to the reference, which is itself."""
     pytest.importorskip("tokenizers")
