@@ -24,6 +24,9 @@ RAISES = "raises"
 DIES = "dies"
 HANGS = "hangs"
 NOT_RUN = "not run"
+EQUAL = "equal"
+DIFFERS = "differs"
+"""What IDS turn out to be."""
 
 
 @dataclass(frozen=True)

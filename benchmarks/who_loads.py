@@ -3,7 +3,7 @@
     python benchmarks/who_loads.py --out who.json                       every definition of the shared folder (an hour)
     python benchmarks/who_loads.py --out who.json --models gpt2 gemma3 --engines ours gigatoken
     python benchmarks/who_loads.py --out who.json --variants            small definitions, one known hole each
-    python benchmarks/who_loads.py --out who.json --table               print what --out holds, run nothing
+    python -m benchmarks.who_tables who.json                            the results as Markdown
 
 The reference is tokenizers of a tokenizer.json, sentencepiece of a `.model`, tiktoken of a rank file or tekken.json. Texts
 are those of `who_texts.py`, one a call, without special tokens put round them. Each engine with each definition has a process
@@ -31,8 +31,9 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.materials import shared_folder
 from benchmarks.peers import peers_folder, python_of
 from benchmarks.rivals import OURS, REFERENCE, RIVALS, Job, kind_of
-from benchmarks.sessions import DIES, HANGS, IDS, LOADED, NO_READER, NOT_RUN, RAISES, REFUSES, Outcome, Session
+from benchmarks.sessions import DIES, DIFFERS, EQUAL, HANGS, IDS, LOADED, NOT_RUN, RAISES, Outcome, Session
 from benchmarks.verify_models import GRAMMARS, definitions
+from benchmarks.who_tables import cell_text
 from benchmarks.who_texts import added_tokens, case_texts, corpus_texts, hostile, is_text, typed
 from benchmarks.who_variants import make_variants
 
@@ -45,8 +46,6 @@ SCHEMES = {
     "qwen3_6": "qwen35",
 }
 """Rank files, and gigatoken's name for the pattern of each."""
-DIFFERS = "differs"
-EQUAL = "equal"
 TURNS_OUT = (EQUAL, DIFFERS, RAISES, DIES, HANGS, NOT_RUN)
 SHRINK_ROUNDS = 30
 
@@ -189,126 +188,6 @@ def measure(
     return row
 
 
-# Tables.
-
-
-def cell_text(cell: dict[str, Any] | None, note: Callable[[str], str] = str, refused: bool = False) -> str:
-    """A cell in words. note(message) -> what stands behind a refusal. refused: the reference refuses the definition."""
-    if cell is None:
-        return ""
-    load = cell["load"]
-    if load == NO_READER:
-        return "–"
-    if load != LOADED:
-        said = {REFUSES: "refuses", DIES: "dies at load", HANGS: "hangs at load"}[load]
-        return said if refused and load == REFUSES else f"{said} {note(cell['message'])}".rstrip()
-    if refused:
-        return "**loads it**"
-    counts = cell["counts"]
-    if list(counts) == [EQUAL]:
-        return "equal"
-    parts = [f"{counts[DIFFERS]} of {cell['texts']} differ"] if DIFFERS in counts else []
-    words = {RAISES: "raise", DIES: "die", HANGS: "hang", NOT_RUN: "not run"}
-    parts += [f"{counts[how]} {words[how]}" for how in (RAISES, DIES, HANGS, NOT_RUN) if how in counts]
-    return "**" + ", ".join(parts) + "**"
-
-
-def escaped(text: str, repeat: int = 0) -> str:
-    """ASCII between backquotes, cut after about 80 characters; a run of one character as `'x' * repeat`."""
-    if repeat > 8:
-        return f"`{text[0]!a} * {repeat}`"
-    shown = text
-    while len(ascii(shown)) > 80:
-        shown = shown[:-1]
-    written = ascii(shown) + ("..." if len(shown) < len(text) else "")
-    return f"`{written}`" if "`" not in written else f"`` {written} ``"
-
-
-def main_table(rows: Sequence[dict[str, Any]], named: Callable[[dict[str, Any]], str]) -> str:
-    """A row a definition, a column an engine; then the first lines of refusals; then an example of each cell that differs."""
-    engines = [name for name in RIVALS if any(name in row["cells"] for row in rows)]
-    notes: dict[str, int] = {}
-
-    def note(message: str) -> str:
-        return f"({notes.setdefault(message, len(notes) + 1)})" if message else ""
-
-    lines = [
-        "| definition | texts | " + " | ".join(RIVALS[name].title for name in engines) + " |",
-        "|---" * (len(engines) + 2) + "|",
-    ]
-    for row in rows:
-        refused = row["reference"]["load"] != LOADED
-        texts = "refused" if refused else str(row["reference"]["texts"])
-        cells = [cell_text(row["cells"].get(name), note, refused) for name in engines]
-        lines.append(f"| {named(row)} | {texts} | " + " | ".join(cells) + " |")
-    lines += ["", *(f"{number}. {message}" for message, number in notes.items())]
-    return "\n".join(lines) + "\n"
-
-
-def example_list(rows: Sequence[dict[str, Any]], named: Callable[[dict[str, Any]], str]) -> str:
-    """The shortest text found of each cell that is not equal, with the ids there should be and there are."""
-    lines = []
-    for row in rows:
-        for name, cell in row["cells"].items():
-            where = f"- {named(row)}, {RIVALS[name].title}:"
-            if "example" in cell:
-                example = cell["example"]
-                lines.append(f"{where} {escaped(example['text'], example['repeat'])} {ids_text(example)}")
-            for how, words in ((RAISES, "raises"), (DIES, "dies"), (HANGS, "no answer")):
-                if how in cell:
-                    one = cell[how]
-                    lines.append(
-                        f"{where} {escaped(one['text'])} ({one['characters']} characters): {words}, {one['message']}"
-                    )
-    return "\n".join(lines) + "\n"
-
-
-def ids_text(example: dict[str, Any]) -> str:
-    """`is 1 2, not 1 3`: all ids when they are few, else those from the first difference on."""
-    at, (right_size, got_size) = example["at"], example["lengths"]
-
-    def shown(ids: Sequence[int], size: int) -> str:
-        return (" ".join(map(str, ids)) or "nothing") + (" ..." if at + len(ids) < size else "")
-
-    where = f"from id {at} on " if at else ""
-    sizes = f" ({right_size} ids, not {got_size})" if right_size != got_size else ""
-    return f"is {where}{shown(example['right'], right_size)}, not {shown(example['got'], got_size)}{sizes}"
-
-
-def summary_table(rows: Sequence[dict[str, Any]]) -> str:
-    """A line an engine: how many definitions it has a reader for, loads, and gives the reference's ids of on every text."""
-    lines = [
-        "| engine | reads the kind of file | loads | equal on every text | other ids | raises, dies or hangs | refuses |",
-        "|---" * 7 + "|",
-    ]
-    for name, rival in RIVALS.items():
-        cells = [row["cells"][name] for row in rows if name in row["cells"] and row["reference"]["load"] == LOADED]
-        read = [cell for cell in cells if cell["load"] != NO_READER]
-        loaded = [cell for cell in read if cell["load"] == LOADED]
-        equal = sum(list(cell["counts"]) == [EQUAL] for cell in loaded)
-        other = sum(DIFFERS in cell["counts"] for cell in loaded)
-        failing = sum(any(how in cell["counts"] for how in (RAISES, DIES, HANGS)) for cell in loaded)
-        failing += sum(cell["load"] in (DIES, HANGS) for cell in read)
-        refuses = sum(cell["load"] == REFUSES for cell in read)
-        lines.append(f"| {rival.title} | {len(read)} | {len(loaded)} | {equal} | {other} | {failing} | {refuses} |")
-    return "\n".join(lines) + "\n"
-
-
-def definition_name(row: dict[str, Any]) -> str:
-    return f"{row['model']} ({row['file']})"
-
-
-def variant_name(row: dict[str, Any]) -> str:
-    return str(row["claim"])
-
-
-def print_tables(results: dict[str, Any]) -> None:
-    print("Versions: " + ", ".join(results["versions"]) + f". Date: {results['date']}.\n")
-    for key, named in (("definitions", definition_name), ("variants", variant_name)):
-        if rows := results.get(key):
-            print(f"## {key}\n\n{summary_table(rows)}\n{main_table(rows, named)}\n{example_list(rows, named)}")
-
-
 def versions() -> list[str]:
     """Name and version of every engine that is measured and of the references."""
     wanted: dict[str, list[str]] = {"released": ["tokenizers", "sentencepiece"]}
@@ -338,7 +217,6 @@ def main() -> None:
     parser.add_argument(
         "--out", type=Path, required=True, help="JSON file of results; what it holds of other cells stays"
     )
-    parser.add_argument("--table", action="store_true", help="print the results of --out as Markdown, run nothing")
     parser.add_argument("--models", nargs="*", help="only these definitions (or variants)")
     parser.add_argument("--engines", nargs="*", default=list(RIVALS), choices=RIVALS, help="only these engines")
     parser.add_argument("--variants", action="store_true", help="the small definitions of who_variants.py")
@@ -347,8 +225,6 @@ def main() -> None:
     parser.add_argument("--modules", type=Path, help="folder to keep our compiled modules in, and to find them again")
     arguments = parser.parse_args()
     results: dict[str, Any] = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
-    if arguments.table:
-        return print_tables(results)
     shared = shared_folder()
     if shared is None:
         raise SystemExit(
@@ -367,7 +243,7 @@ def main() -> None:
                     row = measure(variant.name, variant.path, texts, arguments.engines, arguments, modules)
                     replace_row(results.setdefault("variants", []), row | {"claim": variant.claim})
                     arguments.out.write_text(json.dumps(results, indent=1) + "\n")
-            return None
+            return
         documents = corpus_texts(shared / "corpora")
         for model, packed in definitions(shared):
             if arguments.models and model not in arguments.models:
@@ -379,7 +255,7 @@ def main() -> None:
             row = measure(model, path, texts, arguments.engines, arguments, modules / kind_of(path))
             replace_row(results.setdefault("definitions", []), row)
             arguments.out.write_text(json.dumps(results, indent=1) + "\n")
-    return None
+    return
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 try:
-    from benchmarks import compile_costs, rivals, sessions, who_loads, who_texts, who_variants
+    from benchmarks import compile_costs, rivals, sessions, who_loads, who_tables, who_texts, who_variants
 finally:
     sys.path.remove(str(ROOT))
 
@@ -117,11 +117,11 @@ def test_a_cell_counts_outcomes_and_finds_a_short_example(tmp_path):
     cell = who_loads.compare(texts, expected, reference, engine, loaded)
     reference.close()
     engine.close()
-    assert cell["counts"] == {who_loads.EQUAL: 2, who_loads.DIFFERS: 1, sessions.RAISES: 1}
+    assert cell["counts"] == {sessions.EQUAL: 2, sessions.DIFFERS: 1, sessions.RAISES: 1}
     assert cell["example"]["text"] == "q"
     assert cell["example"]["right"] == (ord("q"),) and cell["example"]["got"] == (ord("q") + 1,)
     assert cell[sessions.RAISES] == {"text": "panic", "characters": 5, "message": "Panic: index out of bounds"}
-    assert who_loads.cell_text(cell) == "**1 of 4 differ, 1 raise**"
+    assert who_tables.cell_text(cell) == "**1 of 4 differ, 1 raise**"
 
 
 def test_a_text_that_is_wrong_only_as_a_whole_is_its_own_example():
@@ -137,7 +137,7 @@ def test_the_example_begins_at_the_first_difference():
     example = who_loads.example_of("x" * 90, right, got)
     assert (example["at"], example["right"][0], example["got"], example["repeat"]) == (30, 30, (7,), 90)
     cut = who_loads.example_of("xyz", right, sessions.Outcome(ids, ids=tuple(range(20))))
-    assert who_loads.ids_text(cut) == "is from id 20 on 20 21 22 23 24 25 26 27 ..., not nothing (40 ids, not 20)"
+    assert who_tables.ids_text(cut) == "is from id 20 on 20 21 22 23 24 25 26 27 ..., not nothing (40 ids, not 20)"
 
 
 # Tables.
@@ -169,7 +169,7 @@ ROWS = [
 
 
 def test_the_table_has_a_row_a_definition_and_each_refusal_once():
-    table = who_loads.main_table(ROWS, who_loads.definition_name).splitlines()
+    table = who_tables.main_table(ROWS, who_tables.definition_name).splitlines()
     assert table[0] == "| definition | texts | compiled | gigatoken | tokie |"
     assert table[2] == "| bert (tokenizer.json) | 4 | equal | refuses (1) | **1 of 4 differ** |"
     assert table[3] == "| mini (tokenizer.json) | 4 | equal | refuses (1) | dies at load (2) |"
@@ -179,17 +179,29 @@ def test_the_table_has_a_row_a_definition_and_each_refusal_once():
 
 
 def test_the_summary_counts_only_what_the_reference_loads():
-    lines = who_loads.summary_table(ROWS).splitlines()
+    lines = who_tables.summary_table(ROWS).splitlines()
     assert lines[2] == "| compiled | 3 | 3 | 3 | 0 | 0 | 0 |"
     assert next(line for line in lines if "gigatoken" in line) == "| gigatoken | 3 | 1 | 0 | 0 | 1 | 2 |"
     assert next(line for line in lines if "tokie" in line) == "| tokie | 2 | 1 | 0 | 1 | 1 | 0 |"
 
 
+def test_tables_go_between_the_markers_of_a_page(tmp_path, monkeypatch):
+    variant = row("no_regex", {"tokie": cell(equal=4)}) | {"claim": "no regex"}
+    results = {"versions": ["tokie 1"], "date": "2026-01-01", "definitions": ROWS, "variants": [variant]}
+    (tmp_path / "who.json").write_text(json.dumps(results))
+    page = tmp_path / "page.md"
+    page.write_text("".join(f"{marker.format(part)}\n" for part in who_tables.PARTS for marker in who_tables.MARKERS))
+    monkeypatch.setattr(sys, "argv", ["who_tables", str(tmp_path / "who.json"), "--update", str(page)])
+    who_tables.main()
+    written = page.read_text()
+    assert "4 definitions, 2026-01-01. Versions: tokie 1." in written and "| no regex | 4 | equal |" in written
+
+
 def test_examples_are_printable():
-    assert who_loads.escaped("a\0\u4e2d\n") == r"`'a\x00\u4e2d\n'`"
-    assert who_loads.escaped("`") == "`` '`' ``"
-    assert who_loads.escaped("_" * 200, 9000) == "`'_' * 9000`"
-    assert who_loads.escaped("\u0301a" * 40).endswith("\\u0301a'...`") and len(who_loads.escaped("\u0301a" * 40)) < 90
+    assert who_tables.escaped("a\0\u4e2d\n") == r"`'a\x00\u4e2d\n'`"
+    assert who_tables.escaped("`") == "`` '`' ``"
+    assert who_tables.escaped("_" * 200, 9000) == "`'_' * 9000`"
+    assert who_tables.escaped("\u0301a" * 40).endswith("\\u0301a'...`") and len(who_tables.escaped("\u0301a" * 40)) < 90
 
 
 def test_a_later_run_replaces_only_the_cells_it_measured():
