@@ -2,7 +2,7 @@
 
     python benchmarks/compile_costs.py --out costs.json                     every definition of the shared folder
     python benchmarks/compile_costs.py --out costs.json --models gemma3 gpt_oss
-    python benchmarks/compile_costs.py --out costs.json --table             print what --out holds, run nothing
+    python benchmarks/compile_costs.py --out costs.json --update docs/costs.md   write the table there, run nothing
 
 Compiling: CPU seconds (user and system) and the largest resident size of `gigatok-compile` with all that it starts (the C
 compiler, the process that verifies), interpreter included; with verification, and with --no-verify. Memory: pages that no
@@ -30,7 +30,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.machine import describe_machine
 from benchmarks.materials import shared_folder
+from benchmarks.report import update_file
 from benchmarks.rivals import kind_of
 from benchmarks.texts import cut_at_characters, split_documents
 from benchmarks.verify_models import GRAMMARS, definitions
@@ -39,6 +41,7 @@ from benchmarks.worker import private_kilobytes
 TEXT_BYTES = 4_000_000
 SHORT = "The first call of a fresh process."
 POINTS = ("import", "short", "text")
+MARKERS = "<!-- costs: begin -->", "<!-- costs: end -->"
 
 
 def private() -> int:
@@ -117,6 +120,8 @@ def measure(model: str, packed: Path, text: Path, folder: Path) -> dict[str, Any
     path.write_bytes(lzma.decompress(packed.read_bytes()))
     grammar = GRAMMARS.get(model) if kind_of(path) == "ranks" else None
     row: dict[str, Any] = {"model": model, "file": path.name, "date": time.strftime("%Y-%m-%d")}
+    facts = describe_machine()
+    row["machine"] = f"{facts['cpu']}, {facts['compiler']}, Python {facts['python']}"
     name = "m_" + model
     plain = run_compiler(path, folder / "plain", name, grammar, False)
     if "refused" in plain:
@@ -164,11 +169,21 @@ def baseline(rows: Sequence[dict[str, Any]]) -> str:
     return f"{min(sizes):.1f} to {max(sizes):.1f} MB" if sizes else "not measured"
 
 
+def page_text(rows: Sequence[dict[str, Any]]) -> str:
+    """What stands between the markers of a page."""
+    dates, machines = (sorted({row[key] for row in rows}) for key in ("date", "machine"))
+    lines = [
+        f"Measured on {', '.join(dates)}; {'; '.join(machines)}.",
+        f"What a process holds before the import, the text included: {baseline(rows)}.",
+    ]
+    return "\n".join(lines) + f"\n\n{table(rows)}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="*", help="only these")
     parser.add_argument("--out", type=Path, help="JSON file of results; what it holds of other models stays")
-    parser.add_argument("--table", action="store_true", help="print the results of --out as Markdown, run nothing")
+    parser.add_argument("--update", type=Path, metavar="FILE", help="write --out as a table between the markers there")
     parser.add_argument("--use", nargs=3, metavar=("FOLDER", "NAME", "TEXT"), help=argparse.SUPPRESS)
     parser.add_argument("--wait", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -178,8 +193,8 @@ def main() -> None:
             sys.stdin.read()
         return
     known = json.loads(arguments.out.read_text()) if arguments.out and arguments.out.exists() else []
-    if arguments.table:
-        print(f"Before the import: {baseline(known)}.\n\n{table(known)}", end="")
+    if arguments.update:
+        update_file(arguments.update, page_text(known), MARKERS)
         return
     shared = shared_folder()
     if shared is None:

@@ -370,4 +370,6 @@ def test_the_table_of_costs():
     assert lines[2].startswith("| albert (tokenizer.model) | refused: not compiled |")
     cells = "6.0 | 9.4 | 300 | 8.3 | 6.4 | 2.1 | 0.5 | 2.0 | 8.0 | 6.0 | 0.5 | 2.0 | 7.0 | 1.0"
     assert lines[3] == f"| gpt2 (tokenizer.json) | {cells} |"
-    assert compile_costs.baseline(rows) == "26.0 to 26.0 MB"
+    dated = [row | {"date": "2026-01-01", "machine": "Example"} for row in rows]
+    assert compile_costs.page_text(dated).startswith("Measured on 2026-01-01; Example.\nWhat a process holds")
+    assert "26.0 to 26.0 MB" in compile_costs.page_text(dated)
