@@ -136,7 +136,7 @@ def measure(model: str, packed: Path, text: Path, folder: Path) -> dict[str, Any
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """The rows as Markdown; MB are 1e6 bytes on disk and 2^20 in memory."""
-    head = "definition|CPU s|with verification|peak MB|package MB|library MB|import ms|after import|short text|4 MB of text|caches"
+    head = "definition|CPU s|with verification|peak MB|package MB|library MB|import ms|alone: import|short text|4 MB of text|caches"
     head += "|beside another: import|short text|4 MB of text|without caches"
     lines = [f"| {head.replace('|', ' | ')} |", "|---" * 15 + "|"]
     for row in rows:
