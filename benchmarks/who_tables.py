@@ -134,6 +134,8 @@ def variant_name(row: dict[str, Any]) -> str:
 def part_text(results: dict[str, Any], part: str) -> str:
     """One of PARTS: summary, table, refusals, examples."""
     rows = results.get(part, [])
+    if not rows:
+        return f"No {part} were measured.\n"
     named = definition_name if part == "definitions" else variant_name
     kinds = f"{len(rows)} {part}, {results['date']}. Versions: {', '.join(results['versions'])}.\n"
     examples = f"Shortest texts found of each cell that is not equal:\n\n{example_list(rows, named)}"
