@@ -83,10 +83,11 @@ def tokenizers(job: Job) -> Encode:
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(job.path)
-    if hasattr(tokenizer, "no_truncation"):  # 0.x keeps both on the tokenizer; in 1.0 they are per call
+    if hasattr(tokenizer, "no_truncation"):  # 0.x keeps what the file says of both on the tokenizer
         tokenizer.no_truncation()
         tokenizer.no_padding()
-    return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
+        return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
+    return lambda text: tokenizer.encode(text, add_special_tokens=False, truncation=None, padding=None).ids
 
 
 def gigatoken(job: Job) -> Encode:
