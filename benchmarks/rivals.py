@@ -126,14 +126,17 @@ def tiktoken(job: Job) -> Encode:
     from benchmarks.engines import Skip, tiktoken_parts
 
     definition = json.loads(Path(job.path).read_bytes())
-    if definition.get("normalizer"):
-        raise NoReader("no normalizer in tiktoken")
+    affixes = ("end_of_word_suffix", "continuing_subword_prefix")
+    if definition.get("normalizer") or any(definition["model"].get(affix) for affix in affixes):
+        raise NoReader("no normalizer and no affixes in tiktoken")
     if not keeps_pieces(definition.get("pre_tokenizer") or {}):
         raise NoReader("pieces are what the pattern matches, no others")
     try:
         pattern, ranks, special = tiktoken_parts(job.path)
     except (Skip, KeyError, AttributeError, TypeError) as error:
         raise NoReader("not one pattern and ids that are merge ranks") from error
+    if any(bytes([byte]) not in ranks for byte in range(256)):
+        raise NoReader("not every byte is a token")
     encoding = tiktoken.Encoding("model", pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)
     return lambda text: encoding.encode(text, allowed_special="all", disallowed_special=())
 

@@ -49,8 +49,8 @@ def escaped(text: str, repeat: int = 0) -> str:
     shown = text
     while len(ascii(shown)) > 80:
         shown = shown[:-1]
-    written = ascii(shown) + ("..." if len(shown) < len(text) else "")
-    return f"`{written}`" if "`" not in written else f"`` {written} ``"
+    written = ascii(shown).replace("`", r"\x60")
+    return f"`{written}`" + ("..." if len(shown) < len(text) else "")
 
 
 def main_table(rows: Sequence[dict[str, Any]], named: Callable[[dict[str, Any]], str]) -> str:
@@ -133,12 +133,13 @@ def variant_name(row: dict[str, Any]) -> str:
 
 def part_text(results: dict[str, Any], part: str) -> str:
     """One of PARTS: summary, table, refusals, examples."""
-    rows = results.get(part, [])
+    rows = sorted(results.get(part, []), key=lambda row: row["model"].startswith("case_"))  # those behind the others
     if not rows:
         return f"No {part} were measured.\n"
     named = definition_name if part == "definitions" else variant_name
     kinds = f"{len(rows)} {part}, {results['date']}. Versions: {', '.join(results['versions'])}.\n"
-    examples = f"Shortest texts found of each cell that is not equal:\n\n{example_list(rows, named)}"
+    shortest = "The shortest text found of each cell that is not equal"
+    examples = f"<details><summary>{shortest}</summary>\n\n{example_list(rows, named)}\n</details>\n"
     return f"{kinds}\n{summary_table(rows)}\n{main_table(rows, named)}\n{examples}"
 
 
