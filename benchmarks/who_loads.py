@@ -188,6 +188,16 @@ def measure(
     return row
 
 
+def without_lengths(data: bytes, kind: str) -> bytes:
+    """A tokenizer.json that neither cuts nor pads: not every engine can be told to leave that."""
+    if kind != "json":
+        return data
+    definition = json.loads(data)
+    if not definition.get("truncation") and not definition.get("padding"):
+        return data
+    return json.dumps(definition | {"truncation": None, "padding": None}, ensure_ascii=False).encode()
+
+
 def versions() -> list[str]:
     """Name and version of every engine that is measured and of the references."""
     wanted: dict[str, list[str]] = {"released": ["tokenizers", "sentencepiece"]}
@@ -250,7 +260,7 @@ def main() -> None:
                 continue
             path = folder / model / packed.stem
             path.parent.mkdir(exist_ok=True)
-            path.write_bytes(lzma.decompress(packed.read_bytes()))
+            path.write_bytes(without_lengths(lzma.decompress(packed.read_bytes()), kind_of(path)))
             texts = [*documents, *hard, *typed(added_tokens(path, kind_of(path)))]
             row = measure(model, path, texts, arguments.engines, arguments, modules / kind_of(path))
             replace_row(results.setdefault("definitions", []), row)

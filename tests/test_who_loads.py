@@ -286,6 +286,14 @@ def test_kinds_of_files(name, kind):
     assert rivals.kind_of(Path(name)) == kind
 
 
+def test_definitions_are_given_without_truncation_and_padding():
+    plain = json.dumps(definition(), indent=3).encode()
+    assert who_loads.without_lengths(plain, "json") == plain
+    assert who_loads.without_lengths(b"ranks", "ranks") == b"ranks"
+    cut = json.dumps(definition() | {"truncation": {"max_length": 8}, "padding": {"pad_id": 1}}).encode()
+    assert json.loads(who_loads.without_lengths(cut, "json")) == definition()
+
+
 @pytest.mark.parametrize(
     ("step", "kept"),
     [
