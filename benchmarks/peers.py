@@ -18,7 +18,7 @@ from pathlib import Path
 ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "released": (
         "tokenizers==0.23.3", "gigatoken==0.10.0", "fastokens==0.3.5", "tiktoken==0.14.0", "sentencepiece==0.2.3",
-        "iree-tokenizer==0.3.0", "tokie==0.1.4", "awkward", "numpy",
+        "kitoken==0.11.1", "tokie==0.1.4", "iree-tokenizer==0.3.0", "awkward", "numpy",
     ),
     "hf-rc": ("tokenizers==1.0.0rc3", "numpy"),
 }  # fmt: skip
