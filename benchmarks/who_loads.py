@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -222,6 +222,19 @@ def replace_row(rows: list[dict[str, Any]], row: dict[str, Any]) -> None:
     rows.sort(key=lambda row: (row["model"], row["file"]))
 
 
+def results_text(results: Mapping[str, Any]) -> str:
+    """JSON with a line for each definition, so that a run's changes can be read."""
+
+    def compact(value: Any) -> str:
+        return json.dumps(value, separators=(",", ":"))
+
+    def lines(value: Any) -> str:
+        is_rows = isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+        return "[\n" + ",\n".join(map(compact, value)) + "\n]" if is_rows else compact(value)
+
+    return "{" + ",".join(f"{compact(key)}:{lines(value)}" for key, value in results.items()) + "}\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
@@ -252,7 +265,7 @@ def main() -> None:
                     texts = [*variant.texts, *hard, *typed(variant.added)]
                     row = measure(variant.name, variant.path, texts, arguments.engines, arguments, modules)
                     replace_row(results.setdefault("variants", []), row | {"claim": variant.claim})
-                    arguments.out.write_text(json.dumps(results, indent=1) + "\n")
+                    arguments.out.write_text(results_text(results))
             return
         documents = corpus_texts(shared / "corpora")
         for model, packed in definitions(shared):
@@ -264,7 +277,7 @@ def main() -> None:
             texts = [*documents, *hard, *typed(added_tokens(path, kind_of(path)))]
             row = measure(model, path, texts, arguments.engines, arguments, modules / kind_of(path))
             replace_row(results.setdefault("definitions", []), row)
-            arguments.out.write_text(json.dumps(results, indent=1) + "\n")
+            arguments.out.write_text(results_text(results))
     return
 
 

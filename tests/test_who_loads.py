@@ -381,3 +381,10 @@ def test_the_table_of_costs():
     dated = [row | {"date": "2026-01-01", "machine": "Example"} for row in rows]
     assert compile_costs.page_text(dated).startswith("Measured on 2026-01-01; Example.\nWhat a process holds")
     assert "26.0 to 26.0 MB" in compile_costs.page_text(dated)
+
+
+def test_results_have_a_line_for_each_definition() -> None:
+    results = {"date": "2026-01-01", "versions": ["a 1"], "definitions": [{"model": "a", "cells": {}}, {"model": "b"}]}
+    text = who_loads.results_text(results)
+    assert json.loads(text) == results
+    assert len(text.splitlines()) == 4
