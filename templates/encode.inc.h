@@ -93,14 +93,11 @@ GT_INLINE size_t GT_ISA(gt_settle)(gt_thread *t, size_t missed) {
 /* Ids of `pieces` pieces of the chunk at text. 0 without memory. */
 static int GT_ISA(gt_encode_batch)(gt_thread *t, const uint8_t *text, const uint8_t *limit, size_t pieces, gt_ids *ids) {
   gt_keep_bounded(t);
-  gt_watch_words(t);
   t->side_used = 0;
   if (!gt_ids_reserve(ids, GT_MOST_IDS(GT_PIECE_STOP(t, pieces - 1) - t->starts[0], pieces))) return 0;
   const size_t missed = GT_ISA(gt_probe)(t, text, pieces);
   GT_ISA(gt_look)(t, text, missed);
   const size_t unknown = GT_ISA(gt_settle)(t, missed);
-  t->seen += (uint32_t)pieces;
-  t->met += (uint32_t)(missed - unknown);
   if (unknown && GT_UNLIKELY(!gt_learn(t, text, limit, unknown))) return 0;
   uint32_t *out = ids->p + ids->n;
   for (size_t i = 0; i < pieces; i++) out = gt_emit(t, &t->values[i], out);

@@ -45,8 +45,6 @@ typedef struct { uint64_t hash; uint32_t at, length; } gt_long_slot; /* length 0
 
 /* At most so many ids come of `bytes` bytes in `pieces` pieces: a mark that is put before a piece can be an id of its own. */
 #define GT_MOST_IDS(bytes, pieces) ((bytes) + GT_MARKED_PIECES * (pieces))
-/* Are words worth keeping? Asked every so many pieces, see gt_watch_words. */
-#define GT_WATCHED 8192
 #define GT_SIDE (GT_MOST_IDS(GT_CHUNK, GT_CHUNK) + GT_LONG_WORD + 64) /* ids of one batch, or of one long word, that are kept nowhere */
 
 /* A piece that missed the hot table: its number, key (or hash, if it is longer than 16 bytes) and line in `words`. */
@@ -73,8 +71,6 @@ typedef struct gt_thread {
   uint32_t *arena;
   unsigned word_bits, long_bits;
   size_t word_count, long_count, arena_used, arena_capacity;
-  unsigned sparse;                /* only one word of eight is kept */
-  uint32_t seen, met, learnt;     /* since it was last asked: pieces; of at most 16 bytes, known from `words`, and new */
   gt_scratch merge, normalized;
   gt_scratch spare;    /* a text between two passes of the normalizer */
   gt_scratch prefixed; /* a stretch with a space before it, if GT_ADD_PREFIX_SPACE */

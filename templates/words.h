@@ -143,15 +143,6 @@ static uint32_t *gt_arena_take(gt_thread *t, size_t count) {
   return place;
 }
 
-/* In text whose words do not come again (hashes, numbers, names) keeping them costs as much as making their ids, for nothing, and
- * so does looking for them in a table that has outgrown the near caches. Where a quarter of all pieces are new words and not one in
- * 32 of those comes again, the table does not grow, and seven of eight are not kept; as soon as more come again, all are. */
-GT_INLINE void gt_watch_words(gt_thread *t) {
-  if (GT_LIKELY(t->seen < GT_WATCHED)) return;
-  t->sparse = t->met < t->learnt / 32 && (t->sparse || t->learnt > t->seen / 4);
-  t->seen = t->met = t->learnt = 0;
-}
-
 /* Between batches, when no value points into the arena. */
 GT_INLINE void gt_keep_bounded(gt_thread *t) {
   if (GT_UNLIKELY(t->arena_used > GT_ARENA_LAST / 8 * 7)) gt_thread_clear_words(t);
@@ -265,14 +256,12 @@ GT_INLINE gt_value gt_side_value(gt_thread *t, size_t count) {
 }
 
 static void gt_keep_value(gt_thread *t, uint64_t lo, uint64_t hi, gt_value value) {
-  if (GT_UNLIKELY(t->word_count >= (size_t)1 << (t->word_bits - 1)) && t->word_bits < GT_WORD_BITS_LAST && !t->sparse) gt_grow_words(t);
+  if (GT_UNLIKELY(t->word_count >= (size_t)1 << (t->word_bits - 1)) && t->word_bits < GT_WORD_BITS_LAST) gt_grow_words(t);
   const gt_word_slot slot = {lo, hi, value};
   gt_place_word(t, &slot);
 }
 
 static void gt_keep_word(gt_thread *t, uint64_t lo, uint64_t hi, const uint32_t *ids, size_t count) {
-  t->learnt++;
-  if (GT_UNLIKELY(t->sparse) && (gt_hash16(lo, hi) & 7)) return;
   if (GT_UNLIKELY(gt_find_word(t, lo, hi) != NULL)) return; /* a word can come twice in one batch */
   gt_value value;
   if (count <= GT_VALUE_INLINE) {

@@ -41,70 +41,15 @@ int main(int argc, char **argv) {
 """
 
 
-WATCHING = r"""
-#include "module.c"
-#include <stdio.h>
-
-/* The lines of a file, one text each; prints whether words are kept sparsely after each, how many are kept, and a digest of the ids. */
-int main(int argc, char **argv) {
-  FILE *file = fopen(argv[argc - 1], "rb");
-  static uint8_t text[1 << 24];
-  const size_t length = fread(text, 1, sizeof text, file);
-  fclose(file);
-  gt_thread *const t = gt_thread_self();
-  const gt_call call = {NULL, 0, 1, 0};
-  for (size_t at = 0; at < length;) {
-    const uint8_t *const stop = memchr(text + at, '\n', length - at);
-    uint32_t *ids;
-    const int64_t count = gt_encode_into(t, text + at, (size_t)(stop - text) - at, &call, &ids);
-    if (count < 0) return 2;
-    uint64_t digest = 0;
-    for (int64_t i = 0; i < count; i++) digest = (digest ^ ids[i]) * 0x9E3779B97F4A7C15ull;
-    printf("%u %u %zu %llu\n", t->sparse, t->word_bits, t->word_count, (unsigned long long)digest);
-    at = (size_t)(stop - text) + 1;
-  }
-  return 0;
-}
-"""
-
-
-def build_harness(source: str, folder: Path) -> None:
+def test_words_learnt_twice_in_a_batch_are_kept_once(tmp_path: Path) -> None:
     definition = read_definition("gpt2")
     compilation = analyse(definition)
     assert compilation.split.kernel is not None and compilation.tables is not None
     for name, content in render_module(definition, compilation.split.kernel, compilation.tables).items():
-        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    (folder / "main.c").write_text(source)
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    (tmp_path / "main.c").write_text(HARNESS)
     command = [*find_compiler(), "-O1", "-std=gnu11", "-pthread", "-DGT_NO_PYTHON", "main.c", "-o", "harness"]
-    subprocess.run(command, cwd=folder, check=True)
-
-
-def test_where_no_word_comes_again_few_are_kept(tmp_path: Path) -> None:
-    """New words only: kept sparsely, in a table that stays small. The same again: kept, all of them. Words that repeat are kept from
-    the start. Ids are the same whatever is kept."""
-    build_harness(WATCHING, tmp_path)
-    rng = random.Random(3)
-
-    def text(words: int) -> str:
-        return "".join(
-            " " + "".join(rng.choices("bcdfghjklmnpqrstvwxyz", k=rng.randrange(9, 15))) for _ in range(words)
-        )
-
-    new, others = text(60_000), text(60_000)
-    repeating = text(3_000) * 20
-    lines = [repeating, new, others, others, others, repeating]
-    (tmp_path / "text").write_text("".join(f"{line}\n" for line in lines))
-    ran = subprocess.run([tmp_path / "harness", tmp_path / "text"], capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, f"exit {ran.returncode}: {ran.stdout}{ran.stderr}"
-    rows = [tuple(map(int, row.split())) for row in ran.stdout.splitlines()]
-    sparse, bits, kept, digests = zip(*rows, strict=True)
-    assert sparse == (0, 1, 1, 0, 0, 0)
-    assert bits[1] == bits[2] < bits[3] and kept[3] > 40_000 + kept[2] // 2
-    assert digests[2] == digests[3] == digests[4] and digests[0] == digests[5]
-
-
-def test_words_learnt_twice_in_a_batch_are_kept_once(tmp_path: Path) -> None:
-    build_harness(HARNESS, tmp_path)
+    subprocess.run(command, cwd=tmp_path, check=True)
     rng = random.Random(7)
     words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randrange(3, 14))) for _ in range(20_000)]
     text = "".join(f" {word}" * rng.choice([1, 2, 3]) for word in words)  # many come again in the chunk they came first
