@@ -40,7 +40,7 @@ from gigatok_runtime.tokenizer import Tokenizer
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 try:
-    from benchmarks import materials, texts
+    from benchmarks import materials, texts, verify_models
 finally:
     sys.path.remove(str(ROOT))
 
@@ -232,6 +232,29 @@ def engines(
     assert manifest["engine"] == tier, f"{name} is on the tier {manifest['engine']}"
     built = build(name, path, folder, grammar=grammar) if tier == "native" else None
     return Engines(built, RegexEngine(manifest, read_definition_data(package)))
+
+
+def plain_file(name: str, packed: Path, folder: Path) -> Path:
+    """A definition file that may be packed, as a plain one."""
+    target = folder / "plain" / name / packed.name.removesuffix(".xz")
+    with locked(folder / f"{name}.plain"):
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(definition_bytes(packed))
+    return target
+
+
+def compare_on_corpora(
+    built: Built, reference: verify_models.Reference, folder: Path, size: int | None
+) -> dict[str, Any]:
+    """Counts of what differs on the first `size` bytes of every corpus, every kernel of this CPU (see verify_models.compare)."""
+    row: dict[str, Any] = dict.fromkeys(("bytes", "ids", "different", "different_text"), 0)
+    for isa in built.isas:
+        with built.isa(isa):
+            for corpus_name in corpus_names():
+                text, _ = first_documents(corpus(corpus_name, folder), size)
+                verify_models.compare(built.module, reference, text, row)
+    return row
 
 
 def build_model(name: str, folder: Path) -> Built:

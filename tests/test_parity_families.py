@@ -11,7 +11,6 @@ from __future__ import annotations
 import random
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from gigatok_compile.definition.read import read_definition
@@ -54,12 +53,7 @@ def definition(name: str, folder: Path) -> Path:
         packed = root / "models" / name / f"{OF_SHARED[name]}.xz"
     else:
         packed = modules.definition_file(name, folder)
-    target = folder / "plain" / name / packed.name.removesuffix(".xz")
-    with modules.locked(folder / f"{name}.plain"):
-        if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(modules.definition_bytes(packed))
-    return target
+    return modules.plain_file(name, packed, folder)
 
 
 def families() -> list[str]:
@@ -71,12 +65,7 @@ def test_ids_and_texts_are_those_of_the_reference(name: str, folder: Path) -> No
     path = definition(name, folder)
     built = modules.build(name, path, folder, grammar=verify_models.GRAMMARS.get(name))
     reference = verify_models.reference_of(name, path)
-    row: dict[str, Any] = dict.fromkeys(("bytes", "ids", "different", "different_text"), 0)
-    for isa in built.isas:
-        with built.isa(isa):
-            for corpus in modules.corpus_names():
-                text, _ = modules.first_documents(modules.corpus(corpus, folder), SOME)
-                verify_models.compare(built.module, reference, text, row)
+    row = modules.compare_on_corpora(built, reference, folder, SOME)
     assert (row["different"], row["different_text"]) == (0, 0), row
     assert row["ids"] > 100_000
 

@@ -89,20 +89,10 @@ def test_small_vocabularies_give_the_ids_of_the_reference(name: str, folder: Pat
 
 @pytest.mark.parametrize("name", ["bert_base_uncased", "bert_chinese", "minilm_l6_v2"])
 def test_models_give_the_ids_and_texts_of_the_reference(name: str, folder: Path, shared: Any) -> None:
-    packed = shared.root / "models" / name / "tokenizer.json.xz"
-    path = folder / "plain" / name / "tokenizer.json"
-    with modules.locked(folder / f"{name}.plain"):
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(modules.definition_bytes(packed))
+    path = modules.plain_file(name, shared.root / "models" / name / "tokenizer.json.xz", folder)
     built = modules.build(name, path, folder)
     reference = verify_models.reference_of(name, path)
-    row: dict[str, Any] = dict.fromkeys(("bytes", "ids", "different", "different_text"), 0)
-    for isa in built.isas:
-        with built.isa(isa):
-            for corpus in modules.corpus_names():
-                text, _ = modules.first_documents(modules.corpus(corpus, folder), None if modules.FULL else 12_000)
-                verify_models.compare(built.module, reference, text, row)
+    row = modules.compare_on_corpora(built, reference, folder, None if modules.FULL else 12_000)
     assert (row["different"], row["different_text"]) == (0, 0), row
 
 

@@ -42,9 +42,8 @@ class Matcher:
 
     tags: ranges of each tag. right, symbols: (states, tags). left: (states, symbols). end: (states,).
     ahead: so many characters on, R is known whatever comes later; 0: more than MOST_AHEAD may be needed.
-    candidates: characters before which, between matches, anything can happen.
-    prefixes: UTF-8 that these places begin with, up to three bytes; after an ASCII character the first byte of the next one,
-        where few characters can follow for anything to happen.
+    prefixes: UTF-8 at which, between matches, anything can happen, up to three bytes; after an ASCII character the first byte of
+        the next one, where few characters can follow for anything to happen.
     pairs: (128, 128) uint8, what happens between matches at an ASCII character before another one, whatever follows: CALM,
         nothing changes; ALONE, the first one is a match by itself; either way the second is between matches. Or UNKNOWN.
     anchored: matches begin nowhere but at the start of the text.
@@ -56,7 +55,6 @@ class Matcher:
     left: Cells
     end: Cells
     ahead: int
-    candidates: tuple[Range, ...]
     prefixes: tuple[bytes, ...]
     pairs: npt.NDArray[np.uint8]
     anchored: bool
@@ -156,7 +154,6 @@ def build_matcher(
         columns,
         end,
         _ahead(right),
-        tuple(ranges),
         _prefixes(program, calm, ranges),
         _pairs(program, known, content),
         anchored,
