@@ -5,7 +5,7 @@
  *   hot    words of at most 8 bytes and 2 ids      16-byte slots, direct-mapped, the newest wins; meant to stay in L2
  *   words  words of at most 16 bytes               32-byte slots, two a cache line; ids past the fourth are in the arena
  *   longs  words of 17 to GT_LONG_WORD bytes       hash, place in the arena, length; bytes compared in the arena
- *   parts  parts of at most 8 bytes and 4 ids      24-byte slots, direct-mapped: clauses without spaces are made of few parts
+ *   parts  stretches of at most 16 bytes           32-byte slots, direct-mapped: clauses without spaces are made of few of them
  *
  * Keys are the word's bytes padded with 0xFF, which is in no UTF-8 text.
  */
@@ -30,11 +30,10 @@ GT_INLINE uint64_t gt_value_first(unsigned kind, uint64_t high, uint64_t low) { 
 
 typedef struct { uint64_t key, first; } gt_hot_slot;
 typedef struct { uint64_t lo, hi; gt_value value; } gt_word_slot; /* value.first 0: empty */
-typedef struct { uint64_t key; gt_value value; } gt_part_slot; /* value.first 0: empty */
 typedef struct { uint64_t hash; uint32_t at, length; } gt_long_slot; /* length 0: empty */
 #define GT_SEEN_ONCE 0xFFFFFFFFu /* `at` of a long word that came once: nothing is kept of it yet */
 
-#define GT_PART_BITS 13 /* 192 KiB, made when the first pre-token is cut */
+#define GT_PART_BITS 13 /* 256 KiB */
 /* GT_WORD_BITS_FIRST is a constant of the module: `words` begins with the contents of gt_words_first and grows */
 #define GT_WORD_BITS_LAST 19  /* 16 MiB */
 #define GT_LONG_BITS_FIRST 12 /* 64 KiB */
@@ -46,6 +45,7 @@ typedef struct { uint64_t hash; uint32_t at, length; } gt_long_slot; /* length 0
 /* At most so many ids come of `bytes` bytes in `pieces` pieces: a mark that is put before a piece can be an id of its own. */
 #define GT_MOST_IDS(bytes, pieces) ((bytes) + GT_MARKED_PIECES * (pieces))
 #define GT_SIDE (GT_MOST_IDS(GT_CHUNK, GT_CHUNK) + GT_LONG_WORD + 64) /* ids of one batch, or of one long word, that are kept nowhere */
+#define GT_MERGED (GT_MOST_IDS(GT_CHUNK, GT_CHUNK) + 64) /* ids of the pieces of one batch that are merged */
 
 /* A piece that missed the hot table: its number, key (or hash, if it is longer than 16 bytes) and line in `words`. */
 typedef struct {
@@ -53,21 +53,20 @@ typedef struct {
   uint32_t index, line;
 } gt_miss;
 
-/* Words being learnt (see learn.h): a word is a range of parts, a part has ids or waits for those of a piece. */
+/* Words being learnt (see learn.h): stretches [first, end), or, with `end` 0, the piece `first` that is merged. */
 typedef struct {
-  uint32_t *ids;
-  uint32_t count;
-  int32_t piece; /* -1: none */
-} gt_word_part;
-typedef struct {
-  uint32_t miss, first_part, end_part;
+  uint32_t miss, first, end;
 } gt_new_word;
+typedef struct {
+  uint32_t at, length;
+} gt_stretch;
 
 typedef struct gt_thread {
   gt_hot_slot *hot;
   gt_word_slot *words;
   gt_long_slot *longs;
-  gt_part_slot *parts; /* may be NULL */
+  gt_word_slot *parts;
+  uint8_t *grown; /* room for the largest tables; NULL before the first of them grows */
   uint32_t *arena;
   unsigned word_bits, long_bits;
   size_t word_count, long_count, arena_used, arena_capacity;
@@ -86,14 +85,14 @@ typedef struct gt_thread {
   gt_value values[GT_CHUNK + 16];
   uint32_t missed[GT_CHUNK + 128]; /* numbers of pieces */
   gt_miss misses[GT_CHUNK + 16];
-  uint32_t side[GT_SIDE];
-  size_t side_used;
+  uint32_t side[GT_SIDE + GT_MERGED]; /* behind the batch's ids those of the pieces that are merged */
+  size_t side_used, merged_used;
   uint8_t tail[GT_TAIL];
   gt_new_word new_words[GT_CHUNK + 16];
-  gt_word_part word_parts[GT_CHUNK + 16];
+  gt_stretch stretches[GT_CHUNK + 16];
+  gt_value part_values[GT_CHUNK + 16];
   gt_piece pieces[GT_CHUNK + 16];
-  uint32_t part_ids[GT_MOST_IDS(GT_CHUNK, GT_CHUNK) + 64];
-  size_t part_count, piece_count, part_ids_used;
+  uint32_t new_count, stretch_count, piece_count;
 } gt_thread;
 
 /* Where piece i of the batch stops. Text that is removed lies between pieces; without it they tile the text. */
@@ -104,41 +103,28 @@ typedef struct gt_thread {
 #define GT_PIECE_STOP(t, i) (t)->starts[(i) + 1]
 #endif
 
+#define GT_HUGE ((size_t)2 << 20)
+
 /* From 2 MiB on memory is put on huge pages where the system grants them: random probes then miss the TLB less, and fresh
  * memory takes fewer page faults. */
 static void gt_want_huge_pages(void *p, size_t bytes) {
 #ifdef MADV_HUGEPAGE
-  const uintptr_t huge = 2u << 20, from = ((uintptr_t)p + huge - 1) & ~(huge - 1), to = ((uintptr_t)p + bytes) & ~(huge - 1);
+  const uintptr_t from = ((uintptr_t)p + GT_HUGE - 1) & ~(GT_HUGE - 1), to = ((uintptr_t)p + bytes) & ~(GT_HUGE - 1);
   if (from < to) madvise((void *)from, to - from, MADV_HUGEPAGE);
 #else
   (void)p, (void)bytes;
 #endif
 }
 
-static void *gt_aligned(size_t bytes) {
-  void *p = NULL;
-  const size_t huge = 2u << 20;
-  if (posix_memalign(&p, bytes >= huge ? huge : 64, bytes)) return NULL;
-  gt_want_huge_pages(p, bytes);
-  return p;
-}
-
-/* Zeroed memory, aligned to a cache line; freed with gt_zeroed_free. Fresh pages are zero already and are touched only when
- * they are used. */
-static void *gt_zeroed(size_t bytes) {
-  if (bytes < (size_t)1 << 20) {
-    void *const p = gt_aligned(bytes);
-    return p ? memset(p, 0, bytes) : NULL;
-  }
-  void *const p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+/* Zeroed memory, a multiple of GT_HUGE and aligned to it, of which the system gives what is touched; NULL if there is none. */
+static void *gt_map(size_t bytes) {
+  uint8_t *const p = mmap(NULL, bytes + GT_HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return NULL;
-  gt_want_huge_pages(p, bytes);
-  return p;
-}
-
-static void gt_zeroed_free(void *p, size_t bytes) {
-  if (bytes < (size_t)1 << 20) free(p);
-  else if (p) munmap(p, bytes);
+  const size_t before = -(uintptr_t)p & (GT_HUGE - 1);
+  if (before) munmap(p, before);
+  if (before < GT_HUGE) munmap(p + before + bytes, GT_HUGE - before);
+  gt_want_huge_pages(p + before, bytes);
+  return p + before;
 }
 
 /* Growing list of ids. */
@@ -168,11 +154,28 @@ static void gt_thread_clear_words(gt_thread *t) {
   t->arena_used = 0;
 }
 
+/* What every batch goes through lies together, on one huge page: the state itself and the tables as they begin. What grows
+ * moves to `grown`, the room of the largest, and goes on growing where it lies: its pages are touched once. */
+#define GT_HOT_AT ((sizeof(gt_thread) + 4095) & ~(size_t)4095)
+#define GT_WORDS_AT (GT_HOT_AT + (sizeof(gt_hot_slot) << GT_HOT_BITS))
+#define GT_LONGS_AT (GT_WORDS_AT + (sizeof(gt_word_slot) << GT_WORD_BITS_FIRST))
+#define GT_PARTS_AT (GT_LONGS_AT + (sizeof(gt_long_slot) << GT_LONG_BITS_FIRST))
+#define GT_THREAD_BYTES ((GT_PARTS_AT + (sizeof(gt_word_slot) << GT_PART_BITS) + GT_HUGE - 1) & ~(GT_HUGE - 1))
+#define GT_GROWN_WORDS (sizeof(gt_word_slot) << GT_WORD_BITS_LAST)
+#define GT_GROWN_BYTES (GT_GROWN_WORDS + (sizeof(gt_long_slot) << GT_LONG_BITS_LAST))
+
+/* Where grown tables lie, words first; NULL if there is no memory. */
+static uint8_t *gt_thread_grown(gt_thread *t) {
+  if (!t->grown) t->grown = gt_map(GT_GROWN_BYTES);
+  return t->grown;
+}
+
+static int gt_words_grown(const gt_thread *t) { return t->word_bits != GT_WORD_BITS_FIRST; }
+static int gt_longs_grown(const gt_thread *t) { return t->long_bits != GT_LONG_BITS_FIRST; }
+
 static void gt_thread_free(gt_thread *t) {
   if (!t) return;
-  gt_zeroed_free(t->words, sizeof *t->words << t->word_bits);
-  gt_zeroed_free(t->longs, sizeof *t->longs << t->long_bits);
-  free(t->parts);
+  if (t->grown) munmap(t->grown, GT_GROWN_BYTES);
   free(t->arena);
   free(t->merge.memory);
   free(t->normalized.memory);
@@ -180,26 +183,22 @@ static void gt_thread_free(gt_thread *t) {
   free(t->prefixed.memory);
   free(t->memo.notes);
   free(t->ids);
-  free(t);
+  munmap(t, GT_THREAD_BYTES);
 }
 
-#define GT_HOT_OFFSET ((sizeof(gt_thread) + 4095) & ~(size_t)4095)
-#define GT_THREAD_BYTES ((GT_HOT_OFFSET + (sizeof(gt_hot_slot) << GT_HOT_BITS) + (2u << 20) - 1) & ~(size_t)((2u << 20) - 1))
-
 static gt_thread *gt_thread_new(void) {
-  /* what every batch goes through lies on one huge page: the state itself, then the hot table */
-  gt_thread *t = gt_aligned(GT_THREAD_BYTES);
-  if (!t) return NULL;
-  memset(t, 0, offsetof(gt_thread, starts));
-  t->side_used = 0;
+  uint8_t *const p = gt_map(GT_THREAD_BYTES);
+  if (!p) return NULL;
+  gt_thread *const t = (gt_thread *)p;
   t->word_bits = GT_WORD_BITS_FIRST;
   t->long_bits = GT_LONG_BITS_FIRST;
+  t->hot = (gt_hot_slot *)(p + GT_HOT_AT);
+  t->words = (gt_word_slot *)(p + GT_WORDS_AT);
+  t->longs = (gt_long_slot *)(p + GT_LONGS_AT);
+  t->parts = (gt_word_slot *)(p + GT_PARTS_AT);
   t->arena_capacity = 1 << 14;
-  t->hot = (gt_hot_slot *)((uint8_t *)t + GT_HOT_OFFSET);
-  t->words = gt_zeroed(sizeof *t->words << t->word_bits);
-  t->longs = gt_zeroed(sizeof *t->longs << t->long_bits);
   t->arena = malloc((t->arena_capacity + 4) * sizeof *t->arena);
-  if (!t->words || !t->longs || !t->arena) {
+  if (!t->arena) {
     gt_thread_free(t);
     return NULL;
   }
@@ -276,9 +275,10 @@ static void gt_thread_trim(gt_thread *t) {
 }
 
 static size_t gt_thread_size(const gt_thread *t) {
-  return GT_THREAD_BYTES + (sizeof *t->words << t->word_bits) + (sizeof *t->longs << t->long_bits) +
-         (t->parts ? sizeof *t->parts << GT_PART_BITS : 0) + t->arena_capacity * 4 + t->merge.capacity + t->normalized.capacity +
-         t->spare.capacity + t->prefixed.capacity + t->memo.capacity * sizeof *t->memo.notes + t->id_capacity * 4;
+  return GT_THREAD_BYTES + (gt_words_grown(t) ? sizeof *t->words << t->word_bits : 0) +
+         (gt_longs_grown(t) ? sizeof *t->longs << t->long_bits : 0) + t->arena_capacity * 4 + t->merge.capacity +
+         t->normalized.capacity + t->spare.capacity + t->prefixed.capacity + t->memo.capacity * sizeof *t->memo.notes +
+         t->id_capacity * 4;
 }
 
 #endif

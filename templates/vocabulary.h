@@ -139,6 +139,18 @@ GT_INLINE uint32_t gt_cut_character(const uint8_t *p, unsigned *length) {
   return a << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
+/* The same where four bytes can be read at p, without a branch but for "three bytes", so that in running text the next
+ * character's place waits for no load. */
+GT_INLINE uint32_t gt_cut_character_ahead(const uint8_t *p, unsigned *length) {
+  const uint32_t bytes = __builtin_bswap32(gt_load32(p));
+  if (GT_LIKELY(bytes >> 28 == 0xE)) {
+    *length = 3;
+    return bytes >> 8;
+  }
+  const unsigned n = *length = gt_sequence_length(*p);
+  return bytes >> (32 - 8 * n);
+}
+
 /* 1 if no entry lies across p, a character boundary strictly inside the valid UTF-8 [begin, end): then BPE of the whole is
  * BPE of the part before p, followed by BPE of the part after it. */
 static inline int gt_safe_cut(const uint8_t *p, const uint8_t *begin, const uint8_t *end) {

@@ -6,9 +6,10 @@
 /* OR of these pads a word of n bytes (0-16) to its 16-byte key. */
 #define GT_PAD8(n) ((n) >= 8 ? 0ull : ~0ull << (8 * (n)))
 #define GT_PADS(n) {GT_PAD8(n), (n) <= 8 ? ~0ull : GT_PAD8((n) - 8)}
-static const uint64_t gt_pads[17][2] __attribute__((aligned(64))) = {
+static const uint64_t gt_pads[18][2] __attribute__((aligned(64))) = {
   GT_PADS(0),  GT_PADS(1),  GT_PADS(2),  GT_PADS(3),  GT_PADS(4),  GT_PADS(5),  GT_PADS(6),  GT_PADS(7), GT_PADS(8),
-  GT_PADS(9),  GT_PADS(10), GT_PADS(11), GT_PADS(12), GT_PADS(13), GT_PADS(14), GT_PADS(15), GT_PADS(16)};
+  GT_PADS(9),  GT_PADS(10), GT_PADS(11), GT_PADS(12), GT_PADS(13), GT_PADS(14), GT_PADS(15), GT_PADS(16),
+  {~0ull, ~0ull}}; /* of what is too long: no word has this key */
 /* For the hot table, which holds words of at most 8 bytes: longer ones become a key that is never stored. A piece of a batch
  * has at most GT_CHUNK bytes, so that its length need not be clamped; of the table only the first lines are ever looked at. */
 static const uint64_t gt_hot_pads[GT_CHUNK + 1] __attribute__((aligned(64))) = {
@@ -95,36 +96,48 @@ static void gt_place_word(gt_thread *t, const gt_word_slot *slot) {
   *place = *slot;
 }
 
+/* Twice as many slots, where the table lies: hashes name slots by their top bits, so what is in group g goes to the groups 2g
+ * and 2g + 1, of which nothing else is left when they are filled from the last one on. The first time, four times as many,
+ * elsewhere. A cache need not grow. */
 static void gt_grow_words(gt_thread *t) {
-  const unsigned bits = t->word_bits + 1;
-  gt_word_slot *const grown = gt_zeroed(sizeof *grown << bits);
-  if (!grown) return; /* a cache need not grow */
   gt_word_slot *const old = t->words;
-  const size_t count = (size_t)1 << t->word_bits;
-  t->words = grown;
-  t->word_bits = bits;
+  size_t at = (size_t)1 << t->word_bits;
+  const int moves = !gt_words_grown(t);
+  if (moves && !gt_thread_grown(t)) return;
+  t->word_bits += moves ? 2 : 1;
   t->word_count = 0;
-  for (size_t i = 0; i < count; i++)
-    if (old[i].value.first) gt_place_word(t, &old[i]);
-  gt_zeroed_free(old, sizeof *old * count);
+  if (moves) t->words = (gt_word_slot *)t->grown;
+  while (at) {
+    gt_word_slot group[GT_GROUP];
+    at -= GT_GROUP;
+    memcpy(group, old + at, sizeof group);
+    memset(old + at, 0, sizeof group);
+    for (unsigned k = 0; k < GT_GROUP; k++)
+      if (group[k].value.first) gt_place_word(t, &group[k]);
+  }
 }
 
+/* The same with lines of four. */
 static void gt_grow_longs(gt_thread *t) {
-  const unsigned bits = t->long_bits + 1;
-  gt_long_slot *const grown = gt_zeroed(sizeof *grown << bits);
-  if (!grown) return;
   gt_long_slot *const old = t->longs;
-  const size_t count = (size_t)1 << t->long_bits;
-  t->longs = grown;
-  t->long_bits = bits;
-  for (size_t i = 0; i < count; i++) {
-    if (!old[i].length) continue;
-    gt_long_slot *const line = gt_long_line(t, old[i].hash);
-    unsigned k = 0;
-    while (k < 3 && line[k].length) k++;
-    line[k] = old[i];
+  size_t at = (size_t)1 << t->long_bits;
+  const int moves = !gt_longs_grown(t);
+  if (moves && !gt_thread_grown(t)) return;
+  t->long_bits += moves ? 2 : 1;
+  if (moves) t->longs = (gt_long_slot *)(t->grown + GT_GROWN_WORDS);
+  while (at) {
+    gt_long_slot line[4];
+    at -= 4;
+    memcpy(line, old + at, sizeof line);
+    memset(old + at, 0, sizeof line);
+    for (unsigned i = 0; i < 4; i++) {
+      if (!line[i].length) continue;
+      gt_long_slot *const place = gt_long_line(t, line[i].hash);
+      unsigned k = 0;
+      while (k < 3 && place[k].length) k++;
+      place[k] = line[i];
+    }
   }
-  gt_zeroed_free(old, sizeof *old * count);
 }
 
 /* Place for `count` entries in the arena, or NULL (then the word is simply not kept). */
@@ -157,18 +170,42 @@ GT_INLINE int gt_whole_only(uint32_t id) { return gt_whole_only_bits[id >> 3] >>
 GT_INLINE int gt_whole_only(uint32_t id) { (void)id; return 0; }
 #endif
 
-/* The first safe cut inside a pre-token, or its end. In byte-level vocabularies short words of ASCII letters have none, and
- * looking for one costs more than it saves. What is unknown has a say in its neighbours (dropped, they touch; fused, they are
- * one), so a pre-token with any of that is not cut. */
-GT_INLINE const uint8_t *gt_first_cut(const uint8_t *p, const uint8_t *end) {
-  const size_t n = (size_t)(end - p);
-  if (!GT_SAFE_CUTS) return end;
+/* A pre-token may have a safe cut inside. In byte-level vocabularies short words of ASCII letters have none, and looking for one
+ * costs more than it saves. What is unknown has a say in its neighbours (dropped, they touch; fused, they are one), so a
+ * pre-token with any of that is not cut. */
+GT_INLINE int gt_may_cut(const uint8_t *p, size_t n) {
+  if (!GT_SAFE_CUTS) return 0;
   if (!GT_CHARACTERS && n <= 16) {
     uint8_t any = 0;
     for (size_t i = 0; i < n; i++) any |= p[i];
-    if (!(any >> 7)) return end;
+    if (!(any >> 7)) return 0;
   }
-  return GT_UNLIKELY(!gt_has_atoms(p, n)) ? end : gt_next_cut(p, end);
+  return GT_LIKELY(gt_has_atoms(p, n));
+}
+
+/* [begin, begin + n) of the text as stretches between safe cuts, from `out` on: their number. Whether there is a cut cannot be
+ * foreseen, so it is no branch. Four bytes can be read after the text. See gt_next_cut, which finds one at a time. */
+GT_INLINE uint32_t gt_cut_word(const uint8_t *text, uint32_t begin, size_t n, gt_stretch *out) {
+  const uint8_t *const end = text + begin + n, *p = text + begin;
+  gt_stretch *stretch = out;
+  uint32_t from = begin;
+  if (gt_may_cut(p, n)) {
+#if GT_BYTES
+    while (p < end && (*p & 0xC0) == 0x80) p++;
+#endif
+    unsigned length;
+    uint32_t left = gt_cut_character_ahead(p, &length);
+    for (p += length; p < end; p += length) {
+      const uint32_t at = (uint32_t)(p - text), right = gt_cut_character_ahead(p, &length);
+      const int cut = gt_cut_between(left, right, p[-1], *p);
+      *stretch = (gt_stretch){from, at - from};
+      stretch += cut;
+      from = cut ? at : from;
+      left = right;
+    }
+  }
+  *stretch++ = (gt_stretch){from, begin + (uint32_t)n - from};
+  return (uint32_t)(stretch - out);
 }
 
 static void gt_keep_word(gt_thread *t, uint64_t lo, uint64_t hi, const uint32_t *ids, size_t count);
@@ -208,7 +245,7 @@ static size_t gt_part_ids(gt_thread *t, const uint8_t *p, size_t n, const uint8_
 /* Ids of a pre-token that is no entry: cut where no entry can cross, then merged. `out` has room for GT_MOST_IDS(n, 1) ids. */
 static size_t gt_merge_cut(gt_thread *t, const uint8_t *p, size_t n, const uint8_t *limit, uint32_t *out) {
   const uint8_t *const end = p + n;
-  const uint8_t *cut = gt_first_cut(p, end);
+  const uint8_t *cut = gt_may_cut(p, n) ? gt_next_cut(p, end) : end;
   if (cut == end) return gt_merge(p, n, out, &t->merge);
   size_t count = 0;
   for (const uint8_t *from = p;; from = cut, cut = gt_next_cut(from, end)) {
