@@ -68,7 +68,8 @@ GT_INLINE gt_long_slot *gt_long_line(const gt_thread *t, uint64_t hash) {
 GT_INLINE void gt_long_prefetch(const gt_thread *t, uint64_t hash) {
   const gt_long_slot *const line = gt_long_line(t, hash);
   for (unsigned k = 0; k < 4; k++)
-    if (line[k].hash == hash && line[k].at != GT_SEEN_ONCE) __builtin_prefetch(t->arena + line[k].at);
+    if (line[k].hash == hash && line[k].at != GT_SEEN_ONCE)
+      for (unsigned i = 0; i < 3; i++) __builtin_prefetch(t->arena + line[k].at + 16 * i); /* most have no more lines */
 }
 
 /* ------------------------------------------------------------------ finding, placing, growing */
