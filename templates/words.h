@@ -348,7 +348,7 @@ static gt_value gt_find_long(const gt_thread *t, const uint8_t *p, size_t n, uin
 
 /* Long words are kept when they come for the second time: most of them never do, and their bytes take room. */
 static void gt_keep_long(gt_thread *t, const uint8_t *p, size_t n, uint64_t hash, const uint32_t *ids, size_t count) {
-  if (GT_UNLIKELY(t->long_count >= (size_t)1 << (t->long_bits - 1)) && t->long_bits < GT_LONG_BITS_LAST) gt_grow_longs(t);
+  if (GT_UNLIKELY(t->long_count >= (size_t)1 << (t->long_bits - 2)) && t->long_bits < GT_LONG_BITS_LAST) gt_grow_longs(t);
   gt_long_slot *const line = gt_long_line(t, hash);
   unsigned k = 0;
   while (k < 3 && line[k].length && !(line[k].hash == hash && line[k].length == n)) k++;
