@@ -28,7 +28,7 @@ static gt_value gt_settle_word(gt_thread *t, const gt_miss *miss, const uint8_t 
 static gt_value gt_find_missed(gt_thread *t, const gt_miss *miss, const uint8_t *p, size_t n) {
   if (n > 16) {
     const gt_value value = gt_find_long(t, p, n, miss->lo);
-    if (value.first || n > GT_LONGEST_ENTRY) return value;
+    if (value.first || n > GT_LONGEST_ENTRY || !gt_may_be_entry(miss->lo)) return value;
     const uint32_t id = gt_trie_exact(p, n);
     if (id == GT_NONE) return value;
     gt_keep_long(t, p, n, miss->lo, &id, 1);

@@ -37,6 +37,12 @@ GT_INLINE uint32_t gt_word16(uint64_t lo, uint64_t hi) {
   }
 }
 
+/* A longer word with this hash (gt_hash_bytes) may be an entry. */
+GT_INLINE int gt_may_be_entry(uint64_t hash) {
+  const uint64_t bit = hash >> (64 - GT_LONG_WORD_BITS);
+  return gt_long_words[bit >> 3] >> (bit & 7) & 1;
+}
+
 /* ------------------------------------------------------------------ all entries, by walking their bytes */
 
 enum { GT_UNIT_ENTRY = 1 << 9, GT_UNIT_LEAF = 1 << 10, GT_UNIT_SHIFT = 11 };

@@ -80,7 +80,8 @@ def build_vocabulary_tables(model: BpeModel, derivations: Derivations) -> tuple[
     trie = build_trie(values)
     whole = {token: value >> 1 for token, value in values.items() if value & 1 or model.ignore_merges}
     short = sorted((number, token) for token, number in whole.items() if len(token) <= WORD_BYTES and 0xFF not in token)
-    words = build_word_table({token: number for number, token in short})
+    long = [token for token in whole if len(token) > WORD_BYTES]
+    words = build_word_table({token: number for number, token in short}, long)
     cuts = find_safe_cuts(model, reachable)
     cut_tables = build_cut_tables(cuts)
     whole_only = np.array([token is not None for token in model.tokens]) & ~reachable
@@ -111,7 +112,7 @@ def build_vocabulary_tables(model: BpeModel, derivations: Derivations) -> tuple[
         live_merges=len(order.pairs),
         ids_in_rank_order=order.to_id is None,
         words=words.count,
-        long_words=sum(len(token) > WORD_BYTES for token in whole),
+        long_words=len(long),
         longest=trie.longest,
         cut_pairs=cuts.count,
         cuts_usable=cuts.usable,

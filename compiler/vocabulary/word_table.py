@@ -14,10 +14,15 @@ word's hash: a word that is not there is looked for in the next bucket only if i
         +-----+-----+-----+-----+-----+-----+------+-------+------+---------+
 
 The hash is the same on every CPU (templates/vocabulary.h: gt_hash16) and is written here a second time, in numpy.
+
+Longer entries are found by walking the trie, which few longer words need: of clauses of Chinese or Japanese, which are no
+entries, a walk costs a dozen cache misses to learn that. So there is a bit for each, by the hash that the caches use for words
+of that length (templates/words.h: gt_hash_bytes), with 16 to 32 bits an entry.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,9 +39,11 @@ HASH_HIGH = 0xC2B2AE3D27D4EB4F
 
 @dataclass(frozen=True, slots=True)
 class WordTable:
-    """buckets: (n, 8) uint64 as drawn above. count: words in it. away: how many are not in their home bucket."""
+    """buckets: (n, 8) uint64 as drawn above. count: words in it. away: how many are not in their home bucket. longer: (2**k,) bool,
+    by the top bits of gt_hash_bytes, whether there may be a longer word."""
 
     buckets: npt.NDArray[np.uint64]
+    longer: npt.NDArray[np.bool_]
     home: int  # buckets a hash can point to; a few more follow
     count: int
     away: int
@@ -50,13 +57,18 @@ class WordTable:
                     self.buckets.reshape(-1),
                     "buckets: three low and three high keys, three ids, turned away",
                 ),
+                Table(
+                    "long_words",
+                    np.packbits(self.longer, bitorder="little"),
+                    "a bit by a longer word's hash: it may be an entry",
+                ),
             ),
-            {"word_bucket_count": self.home},
+            {"word_bucket_count": self.home, "long_word_bits": len(self.longer).bit_length() - 1},
         )
 
 
-def build_word_table(words: dict[bytes, int]) -> WordTable:
-    """A table of the words (1 to 16 bytes, none with a byte 0xFF), hottest first; word -> id."""
+def build_word_table(words: dict[bytes, int], longer: Collection[bytes] = ()) -> WordTable:
+    """A table of the words (1 to 16 bytes, none with a byte 0xFF), hottest first; word -> id. `longer`: those of more bytes."""
     home = max(1, int(len(words) / (_PER_BUCKET * _LOAD)))
     low, high = word_keys(list(words))
     hashes = hash16(low, high)
@@ -85,7 +97,27 @@ def build_word_table(words: dict[bytes, int]) -> WordTable:
     table[bucket, place], table[bucket, 3 + place], ids[bucket, place] = flat[:, 0], flat[:, 1], flat[:, 2]
     table[:, 6] = ids[:, 0] | ids[:, 1] << np.uint64(32)
     table[:, 7] = ids[:, 2] | ids[:, 3] << np.uint64(32)
-    return WordTable(table, home, len(words), away)
+    return WordTable(table, _filter(longer), home, len(words), away)
+
+
+def _filter(words: Collection[bytes]) -> npt.NDArray[np.bool_]:
+    bits = max(6, (16 * len(words) - 1).bit_length())
+    found = np.zeros(1 << bits, dtype=np.bool_)
+    found[[hash_bytes(word) >> (64 - bits) for word in words]] = True
+    return found
+
+
+def hash_bytes(word: bytes) -> int:
+    """gt_hash_bytes of templates/words.h, of more than 8 bytes."""
+
+    def fold(value: int, at: int, multiplier: int) -> int:
+        product = (value ^ int.from_bytes(word[at : at + 8], "little")) * multiplier
+        return (product ^ product >> 64) & 2**64 - 1
+
+    value = len(word) * 0xA0761D6478BD642F & 2**64 - 1
+    for at in range(0, len(word) - 8, 8):
+        value = fold(value, at, 0xE7037ED1A0B428DB)
+    return fold(value, len(word) - 8, 0x8EBC6AF09C88C6E3) | 1
 
 
 def word_keys(words: list[bytes]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:

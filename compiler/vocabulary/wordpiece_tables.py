@@ -54,7 +54,7 @@ def build_wordpiece_tables(model: WordPieceModel) -> tuple[TableSet, WordPieceFa
     }
     trie = build_trie({token: number << 1 | int(token in whole) for token, number in entries.items()})
     baked = {t: n for t, n in sorted(whole.items(), key=lambda item: item[1]) if len(t) <= WORD_BYTES}
-    words = build_word_table(baked)
+    words = build_word_table(baked, [token for token in whole if len(token) > WORD_BYTES])
     continuing = -1 if model.prefix is None else trie.walk(model.prefix)
     nothing_cut = SafeCuts(np.zeros((128, 128), np.bool_), (), (), usable=False)
     tables = (
