@@ -116,6 +116,14 @@ static void gt_want_huge_pages(void *p, size_t bytes) {
 #endif
 }
 
+/* Memory that is a multiple of GT_HUGE and aligned to it; freed with free. */
+static void *gt_aligned(size_t bytes) {
+  void *p = NULL;
+  if (posix_memalign(&p, GT_HUGE, bytes)) return NULL;
+  gt_want_huge_pages(p, bytes);
+  return p;
+}
+
 /* Zeroed memory, a multiple of GT_HUGE and aligned to it, of which the system gives what is touched; NULL if there is none. */
 static void *gt_map(size_t bytes) {
   uint8_t *const p = mmap(NULL, bytes + GT_HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -183,13 +191,16 @@ static void gt_thread_free(gt_thread *t) {
   free(t->prefixed.memory);
   free(t->memo.notes);
   free(t->ids);
-  munmap(t, GT_THREAD_BYTES);
+  free(t);
 }
 
 static gt_thread *gt_thread_new(void) {
-  uint8_t *const p = gt_map(GT_THREAD_BYTES);
+  uint8_t *const p = gt_aligned(GT_THREAD_BYTES); /* from malloc, so that a leak checker sees what the state points to */
   if (!p) return NULL;
   gt_thread *const t = (gt_thread *)p;
+  memset(t, 0, offsetof(gt_thread, starts));
+  memset(p + GT_LONGS_AT, 0, GT_PARTS_AT + (sizeof(gt_word_slot) << GT_PART_BITS) - GT_LONGS_AT);
+  t->side_used = 0;
   t->word_bits = GT_WORD_BITS_FIRST;
   t->long_bits = GT_LONG_BITS_FIRST;
   t->hot = (gt_hot_slot *)(p + GT_HOT_AT);

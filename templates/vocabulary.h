@@ -37,7 +37,19 @@ GT_INLINE uint32_t gt_word16(uint64_t lo, uint64_t hi) {
   }
 }
 
-/* A longer word with this hash (gt_hash_bytes) may be an entry. */
+/* Hash of a longer word, not 0 (word_table.py has it in Python). */
+GT_INLINE uint64_t gt_hash_bytes(const uint8_t *p, size_t n) {
+  /* whole words, then the last eight bytes again (multiply and fold, as wyhash does) */
+  uint64_t h = n * 0xA0761D6478BD642Full;
+  for (size_t i = 0; i + 8 < n; i += 8) {
+    const __uint128_t m = (__uint128_t)(h ^ gt_load64(p + i)) * 0xE7037ED1A0B428DBull;
+    h = (uint64_t)m ^ (uint64_t)(m >> 64);
+  }
+  const __uint128_t m = (__uint128_t)(h ^ gt_load64(p + n - 8)) * 0x8EBC6AF09C88C6E3ull;
+  return ((uint64_t)m ^ (uint64_t)(m >> 64)) | 1;
+}
+
+/* A longer word with this hash may be an entry. */
 GT_INLINE int gt_may_be_entry(uint64_t hash) {
   const uint64_t bit = hash >> (64 - GT_LONG_WORD_BITS);
   return gt_long_words[bit >> 3] >> (bit & 7) & 1;

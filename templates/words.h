@@ -40,17 +40,6 @@ GT_INLINE void gt_word_key_bounded(const uint8_t *p, size_t n, const uint8_t *li
   gt_word_key(copy, n, lo, hi);
 }
 
-GT_INLINE uint64_t gt_hash_bytes(const uint8_t *p, size_t n) {
-  /* n > 8: whole words, then the last eight bytes again (multiply and fold, as wyhash does) */
-  uint64_t h = n * 0xA0761D6478BD642Full;
-  for (size_t i = 0; i + 8 < n; i += 8) {
-    const __uint128_t m = (__uint128_t)(h ^ gt_load64(p + i)) * 0xE7037ED1A0B428DBull;
-    h = (uint64_t)m ^ (uint64_t)(m >> 64);
-  }
-  const __uint128_t m = (__uint128_t)(h ^ gt_load64(p + n - 8)) * 0x8EBC6AF09C88C6E3ull;
-  return ((uint64_t)m ^ (uint64_t)(m >> 64)) | 1; /* never 0, see GT_LONG_KEY */
-}
-
 GT_INLINE gt_word_slot *gt_word_line(const gt_thread *t, uint64_t hash) {
   return t->words + (hash >> (64 - t->word_bits) & ~1ull);
 }

@@ -68,6 +68,22 @@ def test_kinds_are_cut_from_each_other_and_take_their_spaces() -> None:
     assert kinds.before_space == CodeSet.single(ord(">"))
 
 
+def test_rare_kinds_in_the_rows_of_a_common_one_join_it() -> None:
+    """A row of 64 code points with characters of one kind alone becomes of that kind; a rare kind would keep it mixed."""
+    sorts = ["ab", "αβ", "бв", "אב", "กข", "アイ"]  # common: many tokens each
+    common = ["".join(pair) for sort in sorts for pair in itertools.product(sort, repeat=2)]
+    assert pieces_of(find_kinds([*common, "丁七", "丁七"], None, False).pattern, "丁七万") == ["丁七万"]  # a kind of its own
+    rare = ["ウエ", "丈三", "丈一", "ёъ", "ab"]
+    kinds = find_kinds([*common * 2, *rare], None, False)
+    assert len(kinds.kinds) == 7  # the six, and what is left of the rare ones
+    katakana = next(kind for kind in kinds.kinds if ord("ア") in kind)
+    assert ord("ウ") in katakana and ord("オ") in katakana  # the whole row
+    ideographs = next(kind for kind in kinds.kinds if ord("丈") in kind)
+    assert ord("ア") not in ideographs and ord("万") in ideographs
+    # not what lies in the rows of two: it stays with the rare ones
+    assert len(find_kinds([*common * 2, "ウб"], None, False).kinds) == 6  # one kind then
+
+
 def test_unknown_characters_stay_together_where_they_are_fused() -> None:
     unknown = CodeSet.of([(ord("q"), ord("r"))])
     assert pieces_of(find_kinds(["ab"], unknown, False).pattern, "abqrqab1") == ["ab", "qrq", "ab", "1"]

@@ -16,7 +16,7 @@ from gigatok_compile.ir.definition import BpeModel
 from gigatok_compile.vocabulary.safe_cuts import split_characters
 from gigatok_compile.vocabulary.self_encoding import derive_entries
 from gigatok_compile.vocabulary.tables import build_vocabulary_tables
-from gigatok_compile.vocabulary.word_table import hash16
+from gigatok_compile.vocabulary.word_table import hash16, hash_bytes
 
 harness: dict[str, Any] = runpy.run_path(str(Path(__file__).with_name("vocabulary_harness.py")))
 made: dict[str, Any] = runpy.run_path(str(Path(__file__).with_name("vocabulary_models.py")))
@@ -54,6 +54,22 @@ def test_hash_is_the_same_in_c_and_numpy(gpt2):
     ]
     low, high = np.array(keys, dtype=np.uint64).T
     assert hash16(low, high).tolist() == [gpt2.lib.hash16(*key) for key in keys]
+
+
+def test_hash_of_longer_words_is_the_same_in_c_and_python(gpt2):
+    generator = random.Random(3)
+    for length in (*range(17, 70), 255, 1024):
+        word = generator.randbytes(length)
+        assert hash_bytes(word) == gpt2.lib.hash_bytes(word, length)
+
+
+def test_longer_entries_pass_the_filter_and_few_others(gpt2, gpt2_model):
+    longer = [token for token in gpt2_model.tokens[:50256] if len(token) > 16]
+    assert len(longer) > 50
+    assert all(gpt2.lib.may_be_entry(token, len(token)) for token in longer)
+    generator = random.Random(4)
+    others = [generator.randbytes(generator.randint(17, 60)) for _ in range(2000)]
+    assert sum(gpt2.lib.may_be_entry(word, len(word)) for word in others) < 200
 
 
 def test_every_short_word_of_gpt2_is_found(gpt2, gpt2_model):

@@ -64,6 +64,8 @@ void safe_cuts(const uint8_t *p, int64_t n, uint8_t *cuts) {
 
 uint32_t word16(uint64_t lo, uint64_t hi) { gt_word16_prefetch(lo, hi); return gt_word16(lo, hi); }
 uint64_t hash16(uint64_t lo, uint64_t hi) { return gt_hash16(lo, hi); }
+uint64_t hash_bytes(const uint8_t *p, int64_t n) { return gt_hash_bytes(p, (size_t)n); }
+int may_be_entry(const uint8_t *p, int64_t n) { return gt_may_be_entry(gt_hash_bytes(p, (size_t)n)); }
 uint32_t trie_exact(const uint8_t *p, int64_t n) { return gt_trie_exact(p, (size_t)n); }
 uint32_t trie_entry(const uint8_t *p, int64_t n) { return gt_trie_entry(p, (size_t)n); }
 int64_t trie_longest(const uint8_t *p, int64_t n, uint32_t *id) { return (int64_t)gt_trie_longest(p, (size_t)n, id); }
@@ -126,6 +128,8 @@ class Vocabulary:
         for name, arguments, result in (
             ("word16", [u64, u64], ctypes.c_uint32),
             ("hash16", [u64, u64], u64),
+            ("hash_bytes", [ctypes.c_char_p, i64], u64),
+            ("may_be_entry", [ctypes.c_char_p, i64], ctypes.c_int),
             ("trie_exact", [ctypes.c_char_p, i64], ctypes.c_uint32),
             ("trie_entry", [ctypes.c_char_p, i64], ctypes.c_uint32),
             ("trie_longest", [ctypes.c_char_p, i64, ctypes.POINTER(ctypes.c_uint32)], i64),

@@ -17,7 +17,7 @@ The hash is the same on every CPU (templates/vocabulary.h: gt_hash16) and is wri
 
 Longer entries are found by walking the trie, which few longer words need: of clauses of Chinese or Japanese, which are no
 entries, a walk costs a dozen cache misses to learn that. So there is a bit for each, by the hash that the caches use for words
-of that length (templates/words.h: gt_hash_bytes), with 16 to 32 bits an entry.
+of that length (gt_hash_bytes), with 16 to 32 bits an entry.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _filter(words: Collection[bytes]) -> npt.NDArray[np.bool_]:
 
 
 def hash_bytes(word: bytes) -> int:
-    """gt_hash_bytes of templates/words.h, of more than 8 bytes."""
+    """gt_hash_bytes of templates/vocabulary.h, of more than 8 bytes."""
 
     def fold(value: int, at: int, multiplier: int) -> int:
         product = (value ^ int.from_bytes(word[at : at + 8], "little")) * multiplier
