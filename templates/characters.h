@@ -71,6 +71,22 @@ GT_INLINE uint32_t gt_character_at(const uint8_t *p, const uint8_t *end, unsigne
   return wide <= 0x10FFFF ? wide : 0xFFFD;
 }
 
+/* Loops over bytes that the compiler makes vectors of, for each level of the CPU's. `from` and `to` do not overlap. */
+#define GT_BYTE_LOOP(name, result, parameters, body)                                                                       \
+  GT_UNUSED __attribute__((optimize("tree-vectorize"))) static result name##_portable parameters body                     \
+  GT_BYTE_LOOP_X86(name, result, parameters, body)
+#if GT_X86
+#define GT_BYTE_LOOP_X86(name, result, parameters, body)                                                                   \
+  GT_UNUSED __attribute__((target("avx2"), optimize("tree-vectorize"))) static result name##_avx2 parameters body          \
+  GT_UNUSED __attribute__((target("avx512f,avx512bw,avx512vl"), optimize("tree-vectorize"))) static result                 \
+      name##_avx512 parameters body
+#define GT_BYTE_LOOP_CALL(name, ...)                                                                                       \
+  (GT_VECTOR_LEVEL >= 3 ? name##_avx512(__VA_ARGS__) : GT_VECTOR_LEVEL >= 2 ? name##_avx2(__VA_ARGS__) : name##_portable(__VA_ARGS__))
+#else
+#define GT_BYTE_LOOP_X86(name, result, parameters, body)
+#define GT_BYTE_LOOP_CALL(name, ...) name##_portable(__VA_ARGS__)
+#endif
+
 /* Where a search with a finder is: candidates are left at `block`, the next block begins at `next`. */
 typedef struct {
   const uint8_t *block, *next;
@@ -111,26 +127,15 @@ typedef struct {
 } gt_character_map;
 
 /* A clean stretch, its ASCII shifted. */
-#define GT_COPY_SHIFTED(name, attributes)                                                                                  \
-  attributes static void name(uint8_t *restrict to, const uint8_t *restrict from, size_t n, uint8_t first, uint8_t count,   \
-                              uint8_t shift) {                                                                              \
-    for (size_t i = 0; i < n; i++) to[i] = (uint8_t)(from[i] + ((uint8_t)(from[i] - first) < count ? shift : 0));           \
-  }
-GT_COPY_SHIFTED(gt_copy_shifted_portable, GT_UNUSED __attribute__((optimize("tree-vectorize"))))
-#if GT_X86
-GT_COPY_SHIFTED(gt_copy_shifted_avx2, GT_UNUSED __attribute__((target("avx2"), optimize("tree-vectorize"))))
-GT_COPY_SHIFTED(gt_copy_shifted_avx512, GT_UNUSED __attribute__((target("avx512f,avx512bw,avx512vl"), optimize("tree-vectorize"))))
-#endif
+GT_BYTE_LOOP(gt_shift_bytes, void,
+             (uint8_t *restrict to, const uint8_t *restrict from, size_t n, uint8_t first, uint8_t count, uint8_t shift), {
+               for (size_t i = 0; i < n; i++)
+                 to[i] = (uint8_t)(from[i] + ((uint8_t)(from[i] - first) < count ? shift : 0));
+             })
 
 GT_INLINE void gt_copy_shifted(gt_writer *w, const gt_character_map *map, const uint8_t *from, const uint8_t *to) {
   const size_t n = (size_t)(to - from);
-#if GT_X86
-  const int level = GT_VECTOR_LEVEL;
-  if (level >= 3) gt_copy_shifted_avx512(w->to, from, n, map->first, map->count, map->shift);
-  else if (level >= 2) gt_copy_shifted_avx2(w->to, from, n, map->first, map->count, map->shift);
-  else
-#endif
-    gt_copy_shifted_portable(w->to, from, n, map->first, map->count, map->shift);
+  GT_BYTE_LOOP_CALL(gt_shift_bytes, w->to, from, n, map->first, map->count, map->shift);
   w->to += n;
 }
 

@@ -69,7 +69,7 @@ def kind(name: str) -> Normalizer:
 def charsmap() -> Normalizer:
     """A map with keys of one, two and three characters, longer results, and an empty one."""
     reader = runpy.run_path(str(Path(__file__).with_name("test_normalizer_reader.py")))
-    keys = {"①": "1", "ﬁ": "fi", "\t": " ", "\r": " ", "\n": " ", "\u200b": "", "A\u030a": "Å", "か\u3099": "が", "e\u0301\u0323": "no",
+    keys = {"①": "1", "ﬁ": "fi", "\t": " ", "\r": " ", "\n": " ", "\x0b": "", "\x0c": " ", "\u200b": "", "A\u030a": "Å", "か\u3099": "が", "e\u0301\u0323": "no",
             "한": "long replacement text", "e\u0301": "é", "\u0301": "'", "b\u0301": ""}  # fmt: skip
     del keys["e\u0301\u0323"]  # the shorter one is its prefix
     texts, places = b"", {}
@@ -104,6 +104,8 @@ CHAINS: dict[str, Normalizer] = PLAIN | {
     "empty literal": literal("", "_"),
     "spaces": regex(r"\s+", " "),
     "runs": regex(r" {2,}", "▁"),
+    "any run": regex(r"a+", ""),
+    "runs of one content": chain(regex(r" {2,}", "  "), regex(r"x{4,}", "xxxxx")),
     "deberta": regex(r"\s{2,}|[\n\r\t]", " "),
     "far": regex(r" +\z|a+$", "#"),
     "look": regex(r"a+(?=\s*b)|b*", "!"),
@@ -121,6 +123,7 @@ CHAINS: dict[str, Normalizer] = PLAIN | {
 }
 ODD = [
     *"aAbBeEx \t\r\n'`,1",
+    "\x0b\x0c",
     "\r\n",
     "  ",
     "É",

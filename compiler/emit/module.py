@@ -65,6 +65,7 @@ HEADERS = (
     "normalize.h",
     "clusters.h",
     "matcher.h",
+    "runs.h",
     "passes.h",
     "sentencepiece.h",
     "encode.inc.h",

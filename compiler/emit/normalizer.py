@@ -18,11 +18,11 @@ from gigatok_compile.ir.normalizer import (
     StripPass,
 )
 from gigatok_compile.ir.plan import Table, TableSet
-from gigatok_compile.normalizer.character_tables import ascii_shift, character_tables
+from gigatok_compile.normalizer.character_tables import ascii_shift, blanked_controls, character_tables
 from gigatok_compile.normalizer.cluster_tables import cluster_tables
 from gigatok_compile.normalizer.data import load_nfc_data
 from gigatok_compile.normalizer.finder import FinderMasks, build_byte_finder, build_finder, format_bytes
-from gigatok_compile.normalizer.matcher import compile_matcher
+from gigatok_compile.normalizer.matcher import compile_matcher, single_run
 from gigatok_compile.normalizer.matcher_tables import matcher_fields, matcher_tables
 from gigatok_compile.normalizer.tables import form_descriptor, form_flags, form_tables, nfc_leads, pair_table
 from gigatok_runtime.byte_level import BYTE_TO_CHAR
@@ -119,6 +119,13 @@ def _compile(planned: PlannedPass, name: str) -> _Pass:
             tables = TableSet((_text(f"{name}_prefix", prefix),))
             fields = f"{{gt_{name}_prefix, {len(prefix.encode())}}}"
             return _Pass(tables, "gt_put_before", "gt_prefix", fields, f"{prefix!r} before every text; always copies")
+        case RegexPass() as work if (run := single_run(work)) is not None:
+            char, least = run
+            finder = build_byte_finder([bytes([char]) * min(least, 3)])
+            tables = TableSet((*_finder_tables(finder, name), _text(f"{name}_content", work.content)))
+            fields = f"{{{_finder(finder, name)}, {char}, {least}, gt_{name}_content, {len(work.content.encode())}}}"
+            about = f"{least} or more of {chr(char)!r} become {work.content!r}; {finder}"
+            return _Pass(tables, "gt_replace_runs", "gt_run", fields, about, ("characters.h", "runs.h"))
         case RegexPass() as work:
             matcher = compile_matcher(work)
             finder = build_byte_finder(matcher.prefixes)
@@ -180,7 +187,18 @@ def _clusters(work: ClusterPass, name: str) -> _Pass:
     tables = TableSet((*_finder_tables(finder, name), *made.tables))
     arrays = ", ".join(f"gt_{name}_{part}" for part in ("blocks", "text_of", "starts", "texts", "ascii"))
     keys = ", ".join(f"gt_{name}_{part}" for part in ("keys", "key_texts", "key_bytes", "seconds"))
-    fields = f"{{{{{_finder(finder, name)}, {arrays}, NULL, 0, {made.growth}, 1, 0, 0, 0, {_finder(finder, name)}}}, {keys}, {made.slots_log2}, {made.seconds}}}"
+    blanked = blanked_controls(work.characters)
+    rest = _finder(finder, name)
+    if blanked is not None:
+        low, count, blank = blanked
+        others = build_finder(
+            c for c in made.found if not low <= c < low + count or work.characters.get(c) != chr(blank)
+        )
+        tables |= TableSet(tuple(_finder_tables(others, f"{name}_rest")))
+        rest = _finder(others, f"{name}_rest")
+    low, count, blank = blanked or (0, 0, 0)
+    numbers = f"NULL, 0, {made.growth}, 1, {low}, {count}, {blank}, {rest}"
+    fields = f"{{{{{_finder(finder, name)}, {arrays}, {numbers}}}, {keys}, {made.slots_log2}, {made.seconds}}}"
     about = f"{len(work.characters)} characters and {len(work.clusters)} longer keys, by grapheme cluster; {finder}"
     return _Pass(tables, "gt_map_clusters", "gt_cluster_map", fields, about, ("characters.h", "clusters.h"))
 

@@ -79,6 +79,26 @@ def ascii_shift(mapping: Mapping[int, str]) -> tuple[int, int, int] | None:
     return changed[0], len(changed), shift & 0xFF
 
 
+CR = 0x0D
+
+
+def blanked_controls(mapping: Mapping[int, str]) -> tuple[int, int, int] | None:
+    """(first, count, byte) of a range of control characters without CR, two at least of which become that one ASCII character; what
+    else is in the range becomes something else, so it is looked for. None if there is no such range."""
+    found = [
+        (sum(mapping[c] == blank for c in range(first, past)), first, past, blank)
+        for first in range(1, 32)
+        for past in range(first + 1, 33)
+        if CR not in range(first, past) and all(c in mapping for c in range(first, past))
+        for blank in {mapping[first]} & {mapping[past - 1]}
+        if len(blank) == 1 and blank.isascii()
+    ]
+    if not found:
+        return None
+    most, first, past, blank = max(found, key=lambda row: (row[0], -row[1], -row[2]))
+    return (first, past - first, ord(blank)) if most > 1 else None
+
+
 def _ascii(mapping: Mapping[int, str]) -> npt.NDArray[np.uint64]:
     values = np.zeros(128, np.uint64)
     for c in range(128):
