@@ -53,6 +53,7 @@ def _merge_arrays(model: BpeModel) -> dict[str, Any]:
     }
     if model.affixes is not None:
         arrays["affixes"] = np.ascontiguousarray(model.affixes, np.uint8)
+        arrays["affix_marks"] = np.array(model.marks, np.uint8)
     if model.hidden:
         arrays["hidden_ids"] = np.array([symbol.id for symbol in model.hidden], np.int32)
         arrays |= pack_strings("hidden_text", [symbol.text for symbol in model.hidden])

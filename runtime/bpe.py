@@ -33,6 +33,7 @@ class BytePairEncoder:
         fuse_unk: neighbours of that kind are one id.
         affixes: (n,) uint8, whether an entry has the prefix of what continues a word (1) and the suffix of what ends one (2);
             None where the definition has neither.
+        marks: which of the two the definition has, the same bits, whether or not an entry has them.
     """
 
     def __init__(
@@ -47,13 +48,13 @@ class BytePairEncoder:
         unk_id: int = -1,
         fuse_unk: bool = False,
         affixes: npt.NDArray[np.uint8] | None = None,
+        marks: int = 0,
     ) -> None:
         self.characters = characters
         self.unk_id = unk_id
         self.fuse_unk = fuse_unk
         flags = [0] * len(tokens) if affixes is None else affixes.tolist()
-        self.continues = CONTINUES if any(flag & CONTINUES for flag in flags) else 0
-        self.ends = ENDS if any(flag & ENDS for flag in flags) else 0
+        self.continues, self.ends = marks & CONTINUES, marks & ENDS
         # entries of one byte or character, by what they are and where they stand
         self.atoms: dict[tuple[bytes, int], int] = {}
         if not characters and affixes is None:

@@ -20,7 +20,7 @@ class DefinitionData(NamedTuple):
     added_bytes: the bytes of each added token, in manifest order. added_names: what decoders see of it.
     added_hidden: whether decoding leaves it out when special tokens are to be skipped.
     merges (m, 3), ranks (m,), byte_ids (256,): int32, as in gigatok_runtime.bpe; no rows and all -1 for other
-        models. affixes: (n,) uint8 or None.
+        models. affixes: (n,) uint8 or None. marks: which affixes there are, the same bits.
     scores: (n,) float64, of Unigram; else empty.
     patterns: for each split step in order, its pattern for the `regex` package with properties written out as ranges.
     normalizer: arrays for gigatok_runtime.normalizers, those that the definition's normalizers need.
@@ -37,6 +37,7 @@ class DefinitionData(NamedTuple):
     ranks: npt.NDArray[np.int32]
     byte_ids: npt.NDArray[np.int32]
     affixes: npt.NDArray[np.uint8] | None
+    marks: int
     scores: npt.NDArray[np.float64]
     patterns: list[str]
     normalizer: dict[str, npt.NDArray[Any]]
@@ -65,6 +66,7 @@ def read_definition_data(directory: Path) -> DefinitionData:
                 byte_ids=arrays["byte_ids"] if "byte_ids" in arrays.files else np.full(256, -1, np.int32),
                 scores=arrays["scores"] if "scores" in arrays.files else np.zeros(0, np.float64),
                 affixes=arrays["affixes"] if "affixes" in arrays.files else None,
+                marks=int(arrays["affix_marks"]) if "affix_marks" in arrays.files else 0,
                 patterns=[(item or b"").decode() for item in _unpack(arrays, "pattern")],
                 normalizer={name: arrays[name] for name in arrays.files if _NORMALIZER.match(name)},
                 hidden=_unpack_hidden(arrays) if "hidden_ids" in arrays else [],

@@ -356,4 +356,5 @@ def _encoder(manifest: Manifest, data: DefinitionData) -> Encoder:
         unk_id=model["unk_id"],
         fuse_unk=model["fuse_unk"],
         affixes=data.affixes,
+        marks=data.marks,
     )

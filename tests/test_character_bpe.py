@@ -141,6 +141,20 @@ FILES |= {
     f"bytes missing, unk {unk}, fuse {fuse}": missing_bytes(unk, fuse)
     for unk, fuse in ((None, False), ("<unk>", False), ("<unk>", True))
 }
+UNUSED_AFFIXES: dict[str, dict[str, Any]] = {
+    "suffix": {"end_of_word_suffix": "</w>"},
+    "prefix": {"continuing_subword_prefix": "##", "merges": []},
+    "prefix and suffix": {"continuing_subword_prefix": "##", "end_of_word_suffix": "</w>", "merges": []},
+}
+FILES |= {  # no entry has them, so what they are put on is unknown
+    f"{name}, {affixes} that no entry has": FILES[name] | {"model": FILES[name]["model"] | fields}
+    for affixes, fields in UNUSED_AFFIXES.items()
+    for name in (
+        "fallback no, unk <unk>, fuse True",
+        "fallback no, unk None, fuse False",
+        "bytes missing, unk <unk>, fuse False",
+    )
+}
 
 
 def texts() -> list[str]:
@@ -167,6 +181,7 @@ def python_encoder(model: BpeModel) -> BytePairEncoder:
         unk_id=model.unk_id,
         fuse_unk=model.fuse_unk,
         affixes=model.affixes,
+        marks=model.marks,
     )
 
 

@@ -115,7 +115,12 @@ NATIVE: dict[str, dict[str, Any]] = {
     "behind NFC": definition(metaspace("first"), model("all"), TOKENS[:2], normalizer={"type": "NFC"}),
     **{
         f"affixes: {name}": character_bpe["FILES"][name] | {"added_tokens": []}
-        for name in ("characters, prefix '##', suffix '</w>'", "bytes, prefix '##', suffix '</w>'")
+        for name in (
+            "characters, prefix '##', suffix '</w>'",
+            "bytes, prefix '##', suffix '</w>'",
+            "fallback no, unk <unk>, fuse True, suffix that no entry has",
+            "bytes missing, unk <unk>, fuse False, prefix and suffix that no entry has",
+        )
     },
     **{
         name: character_bpe["FILES"][name] | {"added_tokens": []}

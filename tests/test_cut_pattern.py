@@ -72,7 +72,9 @@ def test_rare_kinds_in_the_rows_of_a_common_one_join_it() -> None:
     """A row of 64 code points with characters of one kind alone becomes of that kind; a rare kind would keep it mixed."""
     sorts = ["ab", "αβ", "бв", "אב", "กข", "アイ"]  # common: many tokens each
     common = ["".join(pair) for sort in sorts for pair in itertools.product(sort, repeat=2)]
-    assert pieces_of(find_kinds([*common, "丁七", "丁七"], None, False).pattern, "丁七万") == ["丁七万"]  # a kind of its own
+    assert pieces_of(find_kinds([*common, "丁七", "丁七"], None, False).pattern, "丁七万") == [
+        "丁七万"
+    ]  # a kind of its own
     rare = ["ウエ", "丈三", "丈一", "ёъ", "ab"]
     kinds = find_kinds([*common * 2, *rare], None, False)
     assert len(kinds.kinds) == 7  # the six, and what is left of the rare ones

@@ -213,12 +213,6 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "model.byte_fallback",
         "together with a subword prefix or suffix",
     ),
-    ({"model.end_of_word_suffix": "</w>"}, "model.end_of_word_suffix", "no entry is written with '</w>'"),
-    (
-        {"model.continuing_subword_prefix": "##", "model.merges": []},
-        "model.continuing_subword_prefix",
-        "every character but the first",
-    ),
     ({"model.vocab.q1": 0}, "model.vocab", "both have id 0"),
     ({"model.vocab.q1": 2**32 - 1}, "model.vocab", "the largest taken is"),
     ({"model.vocab.x": ..., "model.byte_fallback": True}, "model.byte_fallback", "a byte-level vocabulary that lacks"),

@@ -290,7 +290,7 @@ def test_entries_that_merging_never_makes_join_nothing():
 
 def test_no_cuts_where_entries_depend_on_their_place_in_the_word():
     model = made["model"](made["BYTES"], [], [])
-    with_suffix = dataclasses.replace(model, affixes=np.full(256, ENDS, np.uint8))
+    with_suffix = dataclasses.replace(model, affixes=np.full(256, ENDS, np.uint8), marks=ENDS)
     assert find_safe_cuts(model, derive_entries(model).reachable).usable
     assert not find_safe_cuts(with_suffix, derive_entries(with_suffix).reachable).usable
 

@@ -124,7 +124,6 @@ def read_bpe_model(
     }
     entries, warnings = _read_entries(fields, vocab, added, spelling, flags["ignore_merges"])
     byte_ids = _byte_ids(fields, vocab, spelling, flags["byte_fallback"])
-    _refuse_unused_affix(fields, spelling, entries.affixes)
     unk_id, unknown_warnings = _unknown(fields, vocab, spelling, byte_ids)
     merged = _read_merges(fields, vocab, entries.unmatchable, spelling.prefix)
     _refuse_merges_of(fields, merged[0], unk_id, () if spelling.byte_level else byte_ids.tolist())
@@ -137,6 +136,7 @@ def read_bpe_model(
         unk_id=unk_id,
         fuse_unk=flags["fuse_unk"],
         affixes=entries.affixes if spelling.prefix or spelling.suffix else None,
+        marks=(CONTINUES if spelling.prefix else 0) | (ENDS if spelling.suffix else 0),
     )
     return model, warnings + unknown_warnings
 
@@ -144,18 +144,6 @@ def read_bpe_model(
 def _affix(fields: Fields, key: str) -> str:
     """An affix; null and the empty string are none."""
     return "" if fields.values.get(key) is None else fields.string(key)
-
-
-def _refuse_unused_affix(fields: Fields, spelling: Spelling, affixes: npt.NDArray[np.uint8]) -> None:
-    """An affix that no entry has makes characters unknown in every word; entries' marks do not tell that it is set."""
-    for key, affix, mark, place in (
-        ("continuing_subword_prefix", spelling.prefix, CONTINUES, "every character but the first"),
-        ("end_of_word_suffix", spelling.suffix, ENDS, "the last character"),
-    ):
-        if affix and not (affixes & mark).any():
-            fields.fail(
-                key, f"no entry is written with {affix!r}, so {place} of a word is never found", "set it to null"
-            )
 
 
 def _refuse_dropout(fields: Fields) -> None:

@@ -130,7 +130,7 @@ class BpeModel:
     fuse_unk: neighbours of that kind are one id.
     affixes: (n,) uint8 where the definition has a continuing_subword_prefix or an end_of_word_suffix, else None. CONTINUES: the
         entry was written with the prefix, so it stands anywhere but at the beginning of a pre-token; ENDS: with the suffix, so
-        it stands at the end of one. `tokens` have neither.
+        it stands at the end of one. `tokens` have neither. marks: which of the two the definition has, entries with them or not.
     hidden: symbols that are never given out, over characters only; no known model has any.
     """
 
@@ -143,6 +143,7 @@ class BpeModel:
     unk_id: int = -1
     fuse_unk: bool = False
     affixes: npt.NDArray[np.uint8] | None = None
+    marks: int = 0
     hidden: tuple[HiddenSymbol, ...] = ()
 
     def __str__(self) -> str:

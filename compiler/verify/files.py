@@ -71,6 +71,7 @@ def _same_merges(data: DefinitionData, model: Model) -> bool:
         and np.array_equal(data.ranks, model.ranks)
         and np.array_equal(data.byte_ids, model.byte_ids)
         and same_affixes
+        and data.marks == model.marks
         and hidden == [(symbol.id, symbol.text, symbol.ids) for symbol in model.hidden]
     )
 

@@ -30,8 +30,7 @@ def used_variants(model: BpeModel) -> list[int]:
     """The variants of atoms that stand somewhere in a word: with affixes, those marked as the definition marks them."""
     if model.affixes is None:
         return [0]
-    continues = CONTINUES if (model.affixes & CONTINUES).any() else 0
-    ends = ENDS if (model.affixes & ENDS).any() else 0
+    continues, ends = model.marks & CONTINUES, model.marks & ENDS
     return sorted({0, continues, ends, continues | ends})
 
 
@@ -48,8 +47,8 @@ def build_atom_tables(model: BpeModel, atoms: Atoms, order: MergeOrder, pairs: P
     constants = {
         "characters": int(model.atoms == "characters"),
         "affixes": int(model.affixes is not None),
-        "continues": int(model.affixes is not None and bool((model.affixes & CONTINUES).any())),
-        "ends": int(model.affixes is not None and bool((model.affixes & ENDS).any())),
+        "continues": int(bool(model.marks & CONTINUES)),
+        "ends": int(bool(model.marks & ENDS)),
         "merge_missing": int(text_may_be_unknown(model, atoms)),
         "has_unknown": int(model.unk_id >= 0),
         "fuse_unknown": int(model.fuse_unk),

@@ -84,7 +84,7 @@ def entry_atoms(model: BpeModel, atoms: Atoms) -> EntryAtoms:
         first, last = ends[some] - lengths[some], ends[some] - 1
         affixes = model.affixes[some].astype(np.int64)
         # what follows the first atom continues the word if the definition marks that at all
-        variants[:] = CONTINUES if (model.affixes & CONTINUES).any() else 0
+        variants[:] = model.marks & CONTINUES
         variants[first] = affixes & CONTINUES
         variants[last] |= affixes & ENDS
     ids = np.full(len(units), -1, dtype=np.int32)

@@ -128,6 +128,5 @@ def stands_alone(model: BpeModel) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """(n,) bool, which entries can be a whole pre-token: with affixes, those that begin and end a word."""
     if model.affixes is None:
         return np.ones(len(model.tokens), dtype=np.bool_)
-    wanted = ENDS if (model.affixes & ENDS).any() else 0
-    alone: np.ndarray[tuple[int], np.dtype[np.bool_]] = (model.affixes & (CONTINUES | ENDS)) == wanted
+    alone: np.ndarray[tuple[int], np.dtype[np.bool_]] = (model.affixes & (CONTINUES | ENDS)) == model.marks & ENDS
     return alone
