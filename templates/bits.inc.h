@@ -24,7 +24,7 @@
 typedef struct { uint64_t streams[GT_LEFT + 1]; } GT_ISA(gt_left);
 
 GT_INLINE void GT_ISA(gt_left_begin)(GT_ISA(gt_left) *left) {
-  for (unsigned i = 0; i < GT_LEFT; i++) left->streams[i] = (uint64_t)gt_left_initial[i] << 63;
+  for (int i = 0; i < GT_LEFT; i++) left->streams[i] = (uint64_t)gt_left_initial[i] << 63;
 }
 
 /* The cuts among `count` characters, whose tags are followed by GT_PAD_TAGS times GT_TAG_END. `right` is the state after them. */
@@ -36,7 +36,7 @@ GT_INLINE void GT_ISA(gt_cut)(const uint8_t *tags, unsigned count, unsigned righ
   uint64_t symbols[GT_CHUNK / 64 * GT_SYMBOLS] __attribute__((aligned(64)));
   /* streams beside the word at hand: after it in the first pass, before it in the second; one lane, then several */
   uint64_t beside[GT_STREAMS + 1], pad[GT_RIGHT + 1];
-  for (unsigned i = 0; i < GT_RIGHT; i++) {
+  for (int i = 0; i < GT_RIGHT; i++) {
     const uint64_t value = gt_right_values[right] >> i & 1;
     beside[i] = count % 64 ? 0 : value;
     pad[i] = count % 64 ? value << count % 64 : 0;
@@ -46,13 +46,13 @@ GT_INLINE void GT_ISA(gt_cut)(const uint8_t *tags, unsigned count, unsigned righ
     uint64_t *const s = symbols + b * GT_SYMBOLS;
     GT_ISA(gt_class_masks)(tags + 64 * b, s);
     GT_ISA(gt_right_block_one)(s, beside, pad);
-    for (unsigned i = 0; i < GT_RIGHT; i++) pad[i] = 0;
+    for (int i = 0; i < GT_RIGHT; i++) pad[i] = 0;
   }
 #if GT_ISA(GT_LANES) > 1
   GT_ISA(gt_word) beside_wide[GT_STREAMS + 1], pad_wide[GT_RIGHT + 1];
   if (wide) {
     const unsigned lane = wide < blocks || count == 64 * wide ? LANES : count / 64 % LANES; /* of the character after them */
-    for (unsigned i = 0; i < GT_RIGHT; i++) {
+    for (int i = 0; i < GT_RIGHT; i++) {
       pad_wide[i] = beside_wide[i] = (GT_ISA(gt_word)){0};
       if (lane < LANES) pad_wide[i][lane] = pad[i] | (count % 64 ? 0 : beside[i]);
       else beside_wide[i][0] = beside[i];
@@ -62,9 +62,9 @@ GT_INLINE void GT_ISA(gt_cut)(const uint8_t *tags, unsigned count, unsigned righ
       GT_ISA(gt_class_words)(tags + 64 * (b - LANES), s);
       GT_ISA(gt_right_block)(s, beside_wide, pad_wide);
       if (lane < LANES)
-        for (unsigned i = 0; i < GT_RIGHT; i++) pad_wide[i] = (GT_ISA(gt_word)){0};
+        for (int i = 0; i < GT_RIGHT; i++) pad_wide[i] = (GT_ISA(gt_word)){0};
     }
-    for (unsigned i = 0; i < GT_LEFT; i++) beside_wide[i][LANES - 1] = left->streams[i];
+    for (int i = 0; i < GT_LEFT; i++) beside_wide[i][LANES - 1] = left->streams[i];
     for (unsigned b = 0; b < wide; b += LANES) {
       const GT_ISA(gt_word) *const s = (const GT_ISA(gt_word) *)(symbols + b * GT_SYMBOLS);
       GT_ISA(gt_word) stops GT_UNUSED;
@@ -74,10 +74,10 @@ GT_INLINE void GT_ISA(gt_cut)(const uint8_t *tags, unsigned count, unsigned righ
       memcpy(masks->stops + b, &stops, sizeof stops);
 #endif
     }
-    for (unsigned i = 0; i < GT_LEFT; i++) left->streams[i] = beside_wide[i][wide < blocks ? LANES - 1 : (blocks - 1) % LANES];
+    for (int i = 0; i < GT_LEFT; i++) left->streams[i] = beside_wide[i][wide < blocks ? LANES - 1 : (blocks - 1) % LANES];
   }
 #endif
-  for (unsigned i = 0; i < GT_LEFT; i++) beside[i] = left->streams[i];
+  for (int i = 0; i < GT_LEFT; i++) beside[i] = left->streams[i];
   for (unsigned b = wide; b < blocks; b++) {
     uint64_t stops GT_UNUSED;
     masks->starts[b] = GT_ISA(gt_left_block_one)(symbols + b * GT_SYMBOLS, beside, &stops);
@@ -85,5 +85,5 @@ GT_INLINE void GT_ISA(gt_cut)(const uint8_t *tags, unsigned count, unsigned righ
     masks->stops[b] = stops;
 #endif
   }
-  for (unsigned i = 0; i < GT_LEFT; i++) left->streams[i] = beside[i] << (63 - (count - 1) % 64);
+  for (int i = 0; i < GT_LEFT; i++) left->streams[i] = beside[i] << (63 - (count - 1) % 64);
 }

@@ -137,7 +137,7 @@ GT_INLINE void gt_class_masks_avx2(const uint8_t *tags, uint64_t *masks) {
     __m256i a = gt_codes_avx2(c, low), b = gt_codes_avx2(c, high);
 #pragma GCC unroll 8
     for (unsigned k = 8; k-- > 0;) { /* the highest class is in the sign bits; adding moves the next one there */
-      if (8 * c + k < GT_CLASSES) masks[8 * c + k] = gt_sign_bits_avx2(a, b);
+      if ((int)(8 * c + k) < GT_CLASSES) masks[8 * c + k] = gt_sign_bits_avx2(a, b);
       a = _mm256_add_epi8(a, a);
       b = _mm256_add_epi8(b, b);
     }
@@ -174,7 +174,7 @@ GT_INLINE void gt_class_words_avx2(const uint8_t *tags, gt_word_avx2 *words) {
   uint64_t masks[8 * GT_CODE_BYTES];
   for (unsigned b = 0; b < 4; b++) {
     gt_class_masks_avx2(tags + 64 * b, masks);
-    for (unsigned k = 0; k < GT_CLASSES; k++) ((uint64_t *)words)[4 * k + b] = masks[k];
+    for (int k = 0; k < GT_CLASSES; k++) ((uint64_t *)words)[4 * k + b] = masks[k];
   }
 }
 #endif

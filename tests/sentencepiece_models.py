@@ -93,6 +93,36 @@ def charsmap(rules: Mapping[str, str]) -> bytes:
     return struct.pack("<I", len(data)) + data + replacements
 
 
+def every_kind_of_piece() -> bytes:
+    """A Unigram `.model`: every kind of piece, rules that make text longer and shorter, bytes for what is unknown."""
+    texts = [
+        *"aBxyzq=中é\u2581",
+        "xx",
+        "x" * 40,
+        "hello",
+        "\u2581world",
+        "inter",
+        "nation",
+        "al",
+        "中文",
+        "文字符",
+        " a",
+        "'s",
+        "\u2581\u2581",
+    ]
+    entries: list[Piece] = [(text, -1.5 - k / 4, proto.NORMAL) for k, text in enumerate(texts)]
+    entries += [
+        ("<|endoftext|>", 0.0, proto.CONTROL),
+        ("xyz", -1.0, proto.UNUSED),
+        ("ll", -1.0, proto.USER_DEFINED),
+        ("\u2581x", -1.0, proto.USER_DEFINED),
+    ]
+    rules = charsmap({"é": "e\u0301e", "\n": " ", "😀": "", "ſ": "s", "中\u0301": "a" * 20, "\u00a0": "\u2581 "})
+    normalizer = {"precompiled_charsmap": rules, "remove_extra_whitespaces": False}
+    trainer = {"model_type": proto.UNIGRAM, "byte_fallback": True}
+    return model_bytes([*META, *entries, *BYTES], normalizer, trainer)  # fmt: skip
+
+
 def random_model(rng: random.Random, model_type: int = proto.BPE) -> tuple[bytes, str]:
     """A small model with everything that can be in one, and the alphabet to make texts of."""
     letters = [*rng.sample("abcdeAé中😀x.", rng.randint(3, 8)), "▁"]

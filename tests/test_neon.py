@@ -39,6 +39,7 @@ from gigatok_compile.verify.texts import de_bruijn, short_strings
 
 sys.path.insert(0, str(Path(__file__).parent))
 import modules
+import sentencepiece_models
 
 ISAS = ("neon", "swar", "automaton")
 FLAGS = ("-O2", "-std=gnu11", "-pthread", "-Wall", "-Wextra", "-Werror", "-DGT_NO_PYTHON")
@@ -194,6 +195,7 @@ NORMALIZERS: list[dict[str, Any]] = [
     {"type": "NFKC"},
     {"type": "Replace", "pattern": {"String": "--"}, "content": "\u2014"},
     {"type": "Replace", "pattern": {"Regex": r"[ \u3000]{3,}"}, "content": " "},
+    {"type": "Replace", "pattern": {"Regex": "={2,}"}, "content": "=="},
     {"type": "Nmt"},
     {"type": "Lowercase"},
     {"type": "NFC"},
@@ -440,7 +442,7 @@ def first_bad(data: bytes) -> int:
     return -1
 
 
-@pytest.mark.parametrize("name", ["gpt2", "everything"])
+@pytest.mark.parametrize("name", ["gpt2", "everything", "pieces"])
 def test_ids_are_those_of_the_build_for_this_machine(
     name: str, machine: Machine, tmp_path: Path, tmp_path_factory: Any, toy_definition: Any
 ) -> None:
@@ -448,6 +450,10 @@ def test_ids_are_those_of_the_build_for_this_machine(
     folder = modules.session_folder(tmp_path_factory)
     if name == "gpt2":
         source, built = source_of("gpt2"), modules.build("gpt2", "gpt2", folder)
+    elif name == "pieces":  # a Unigram `.model`
+        (tmp_path / "toy.model").write_bytes(sentencepiece_models.every_kind_of_piece())
+        source = source_of(str(tmp_path / "toy.model"))
+        built = modules.build("toy_pieces_of_every_kind", tmp_path / "toy.model", folder)
     else:
         definition = toy_definition(toy_of_everything())
         (tmp_path / "toy.json").write_text(json.dumps(definition), encoding="utf-8")

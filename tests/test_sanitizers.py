@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from gigatok_compile.build import find_compiler
-from gigatok_compile.definition import sentencepiece_proto as proto
 from gigatok_compile.definition.read import read_definition
 from gigatok_compile.driver import analyse
 from gigatok_compile.emit.module import render_module
@@ -247,38 +246,6 @@ def marked() -> dict[str, Any]:
     }
 
 
-def pieces() -> bytes:
-    """A Unigram `.model`: every kind of piece, rules that make text longer and shorter, bytes for what is unknown."""
-    texts = [
-        *"aBxyzq=中é\u2581",
-        "xx",
-        "x" * 40,
-        "hello",
-        "\u2581world",
-        "inter",
-        "nation",
-        "al",
-        "中文",
-        "文字符",
-        " a",
-        "'s",
-        "\u2581\u2581",
-    ]
-    entries: list[sentencepiece_models.Piece] = [(text, -1.5 - k / 4, proto.NORMAL) for k, text in enumerate(texts)]
-    entries += [
-        ("<|endoftext|>", 0.0, proto.CONTROL),
-        ("xyz", -1.0, proto.UNUSED),
-        ("ll", -1.0, proto.USER_DEFINED),
-        ("\u2581x", -1.0, proto.USER_DEFINED),
-    ]
-    rules = sentencepiece_models.charsmap(
-        {"é": "e\u0301e", "\n": " ", "😀": "", "ſ": "s", "中\u0301": "a" * 20, "\u00a0": "\u2581 "}
-    )
-    normalizer = {"precompiled_charsmap": rules, "remove_extra_whitespaces": False}
-    trainer = {"model_type": proto.UNIGRAM, "byte_fallback": True}
-    return sentencepiece_models.model_bytes([*sentencepiece_models.META, *entries, *sentencepiece_models.BYTES], normalizer, trainer)  # fmt: skip
-
-
 STEPS: dict[str, list[modules.Split]] = {
     "removed": [(r"\s+", "Removed", False), ("'", "MergedWithPrevious", False)],
     "walk": [(r"\p{L}+| {1,70}|\p{N}{1,3}|\s+", "Isolated", False)],  # has no bit program
@@ -296,7 +263,7 @@ def test_no_sanitizer_complains_about_hostile_texts(name: str, tmp_path: Path, t
         Path(source).write_text(json.dumps(made), encoding="utf-8")
     elif name == "pieces":
         source = str(tmp_path / "toy.model")
-        Path(source).write_bytes(pieces())
+        Path(source).write_bytes(sentencepiece_models.every_kind_of_piece())
     elif name != "gpt2":
         if name in ("words", "marked"):
             made = words() if name == "words" else marked()
@@ -310,7 +277,8 @@ def test_no_sanitizer_complains_about_hostile_texts(name: str, tmp_path: Path, t
     for file_name, content in render_module(definition, compilation.split.kernel, compilation.tables).items():
         (tmp_path / file_name).write_bytes(content if isinstance(content, bytes) else content.encode())
     (tmp_path / "main.c").write_text(HARNESS)
-    flags = ["-O1", "-g", "-std=gnu11", "-pthread", "-DGT_NO_PYTHON", "-fsanitize=address,undefined"]
+    warnings = ["-Wall", "-Wextra", "-Werror"]  # of every family
+    flags = ["-O1", "-g", "-std=gnu11", "-pthread", *warnings, "-DGT_NO_PYTHON", "-fsanitize=address,undefined"]
     command = [*find_compiler(), *flags, "-fno-sanitize-recover=all", "module.c", "main.c", "-o", "harness"]
     subprocess.run(command, cwd=tmp_path, check=True)
     with (tmp_path / "texts").open("wb") as file:
