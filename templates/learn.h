@@ -109,8 +109,8 @@ static uint32_t gt_probe_parts(gt_thread *t, const uint8_t *text) {
   return missed;
 }
 
-/* Values of the `missed` stretches that `words` or the baked words know. The others wait to be merged: their numbers, and those
- * of their pieces, to t->missed, and how many they are. */
+/* Values of the `missed` stretches that `words` or the baked words know. The others wait to be merged: their numbers to t->missed,
+ * those of their pieces to `second` of their values; how many they are. */
 static uint32_t gt_look_up_parts(gt_thread *t, const uint8_t *text, uint32_t missed) {
   uint32_t waiting = 0;
   for (uint32_t m = 0; m < missed; m++) {
