@@ -66,7 +66,7 @@ def read_definition_data(directory: Path) -> DefinitionData:
                 byte_ids=arrays["byte_ids"] if "byte_ids" in arrays.files else np.full(256, -1, np.int32),
                 scores=arrays["scores"] if "scores" in arrays.files else np.zeros(0, np.float64),
                 affixes=arrays["affixes"] if "affixes" in arrays.files else None,
-                marks=int(arrays["affix_marks"]) if "affix_marks" in arrays.files else 0,
+                marks=_marks(arrays),
                 patterns=[(item or b"").decode() for item in _unpack(arrays, "pattern")],
                 normalizer={name: arrays[name] for name in arrays.files if _NORMALIZER.match(name)},
                 hidden=_unpack_hidden(arrays) if "hidden_ids" in arrays else [],
@@ -75,6 +75,13 @@ def read_definition_data(directory: Path) -> DefinitionData:
             )
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise ImportError(f"{path} cannot be read ({error}); compile the module again") from error
+
+
+def _marks(arrays: Any) -> int:
+    """Modules compiled before there was such an array have affixes that entries have."""
+    if "affix_marks" in arrays.files:
+        return int(arrays["affix_marks"])
+    return int(np.bitwise_or.reduce(arrays["affixes"])) if "affixes" in arrays.files else 0
 
 
 def pack_strings(prefix: str, items: list[bytes | None]) -> dict[str, npt.NDArray[Any]]:
