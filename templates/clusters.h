@@ -16,7 +16,7 @@
 #include "characters.h"
 
 typedef struct {
-  gt_character_map map;   /* `ascii` and `prefix` are not used; with `count`, [first, first + count) becomes the byte `shift` */
+  gt_character_map map;   /* `ascii`, `prefix` and `rest` are not used; with `count`, [first, first + count) becomes the byte `shift` */
   const uint64_t *keys;   /* length << 56 | bytes of keys longer than a character, open addressing; 0: empty */
   const uint64_t *values; /* place << 32 | length of the text */
   const uint8_t *texts;
@@ -130,8 +130,7 @@ GT_UNUSED static gt_outcome gt_map_clusters(const void *pass, const uint8_t *p, 
   gt_clustering r = {{out, out->memory}, p, 0};
   gt_candidates at = {p, p, 0};
   const uint8_t *q;
-  const gt_finder *const finder = m->map.count ? &m->map.rest : &m->map.finder;
-  while ((q = gt_candidate(finder, &at, end))) {
+  while ((q = gt_candidate(&m->map.finder, &at, end))) {
     if (q < settled || (*q & 0xC0) == 0x80) continue;
     unsigned size;
     const uint8_t *from = q;

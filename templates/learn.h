@@ -18,8 +18,7 @@ GT_INLINE void gt_make_hot(gt_thread *t, size_t n, uint64_t lo, gt_value value) 
 static gt_value gt_settle_word(gt_thread *t, const gt_miss *miss, const uint8_t *p, size_t n, const uint32_t *ids, size_t count) {
   if (n > 16) gt_keep_long(t, p, n, miss->lo, ids, count);
   else gt_keep_word(t, miss->lo, miss->hi, ids, count);
-  if (count > GT_VALUE_INLINE) return (gt_value){gt_value_first(GT_VALUE_SIDE, count, (uint64_t)(ids - t->side)), 0};
-  const gt_value value = gt_inline_value(ids, count);
+  const gt_value value = gt_value_of(t, ids, count);
   gt_make_hot(t, n, miss->lo, value);
   return value;
 }
@@ -50,12 +49,6 @@ GT_INLINE uint32_t gt_wait(gt_thread *t, const uint8_t *p, size_t n) {
   t->merged_used += GT_MOST_IDS(n, 1);
   t->pieces[t->piece_count] = (gt_piece){p, ids, (uint32_t)n, 0};
   return t->piece_count++;
-}
-
-/* The value of a piece that has been merged. */
-GT_INLINE gt_value gt_merged_value(const gt_thread *t, const gt_piece *piece) {
-  if (piece->count <= GT_VALUE_INLINE) return gt_inline_value(piece->ids, piece->count);
-  return (gt_value){gt_value_first(GT_VALUE_SIDE, piece->count, (uint64_t)(piece->ids - t->side)), 0};
 }
 
 /* The words of the missed pieces that t->missed[0 .. unknown) tells of: found, waiting to be merged, or cut to stretches. */
@@ -100,7 +93,8 @@ static uint32_t gt_probe_parts(gt_thread *t, const uint8_t *text) {
   for (uint32_t i = 0; i < t->stretch_count; i++) {
     const gt_stretch stretch = t->stretches[i];
     const uint32_t n = stretch.length < 17 ? stretch.length : 17; /* what is too long has a key that is never kept */
-    const uint64_t lo = gt_load64(text + stretch.at) | gt_pads[n][0], hi = gt_load64(text + stretch.at + 8) | gt_pads[n][1];
+    uint64_t lo, hi;
+    gt_word_key(text + stretch.at, n, &lo, &hi);
     const gt_word_slot *const slot = gt_part_place(t, lo, hi);
     t->part_values[i] = slot->value;
     t->missed[missed] = i;
@@ -153,7 +147,7 @@ static void gt_settle_parts(gt_thread *t, uint32_t waiting) {
   for (uint32_t m = 0; m < waiting; m++) {
     gt_value *const value = &t->part_values[t->missed[m]];
     const gt_piece *const piece = &t->pieces[value->second];
-    *value = gt_merged_value(t, piece);
+    *value = gt_value_of(t, piece->ids, piece->count);
     if (piece->length > 16) continue;
     uint64_t lo, hi;
     gt_word_key(piece->bytes, piece->length, &lo, &hi);

@@ -22,7 +22,7 @@ GT_INLINE gt_hot_slot *gt_hot_place(const gt_thread *t, uint64_t key) {
   return (gt_hot_slot *)((uint8_t *)t->hot + (key * 0x9E3779B97F4A7C15ull >> (64 - GT_HOT_BITS - 4) & ~15ull));
 }
 
-/* The key of a word of at most 16 bytes; reads 16 bytes at p. */
+/* The key of a word of at most 16 bytes (n 17: of what is longer, which is no word's); reads 16 bytes at p. */
 GT_INLINE void gt_word_key(const uint8_t *p, size_t n, uint64_t *lo, uint64_t *hi) {
   *lo = gt_load64(p) | gt_pads[n][0];
   *hi = gt_load64(p + 8) | gt_pads[n][1];
@@ -302,10 +302,10 @@ static void gt_keep_word(gt_thread *t, uint64_t lo, uint64_t hi, const uint32_t 
   gt_keep_value(t, lo, hi, value);
 }
 
-/* The value of ids at side[side_used]; more than four stay there. */
-GT_INLINE gt_value gt_new_value(gt_thread *t, size_t count) {
-  if (count <= GT_VALUE_INLINE) return gt_inline_value(t->side + t->side_used, count);
-  return gt_side_value(t, count);
+/* The value of ids that lie in `side`; more than four stay there. */
+GT_INLINE gt_value gt_value_of(const gt_thread *t, const uint32_t *ids, size_t count) {
+  if (count <= GT_VALUE_INLINE) return gt_inline_value(ids, count);
+  return (gt_value){gt_value_first(GT_VALUE_SIDE, count, (uint64_t)(ids - t->side)), 0};
 }
 
 /* A word that its line does not hold, if its group does: it comes home, where what is asked for often stays. `first` is zero
@@ -411,7 +411,7 @@ GT_NOINLINE int gt_append_pretoken(gt_thread *t, const uint8_t *p, size_t n, con
   if (!value.first) {
     const size_t count = gt_learn_one(t, p, n, limit, lo, hi, hash);
     if (count == SIZE_MAX) return 0;
-    value = gt_new_value(t, count);
+    value = gt_value_of(t, t->side, count);
   }
   out->n = (size_t)(gt_emit(t, &value, out->p + out->n) - out->p);
   return 1;

@@ -183,23 +183,16 @@ def _bytes(name: str) -> _Pass:
 
 def _clusters(work: ClusterPass, name: str) -> _Pass:
     made = cluster_tables(work, name)
-    finder = build_finder(made.found)
+    low, count, blank = blanked_controls(work.characters) or (0, 0, 0)
+    finder = build_finder(c for c in made.found if not low <= c < low + count or work.characters.get(c) != chr(blank))
     tables = TableSet((*_finder_tables(finder, name), *made.tables))
     arrays = ", ".join(f"gt_{name}_{part}" for part in ("blocks", "text_of", "starts", "texts", "ascii"))
     keys = ", ".join(f"gt_{name}_{part}" for part in ("keys", "key_texts", "key_bytes", "seconds"))
-    blanked = blanked_controls(work.characters)
-    rest = _finder(finder, name)
-    if blanked is not None:
-        low, count, blank = blanked
-        others = build_finder(
-            c for c in made.found if not low <= c < low + count or work.characters.get(c) != chr(blank)
-        )
-        tables |= TableSet(tuple(_finder_tables(others, f"{name}_rest")))
-        rest = _finder(others, f"{name}_rest")
-    low, count, blank = blanked or (0, 0, 0)
-    numbers = f"NULL, 0, {made.growth}, 1, {low}, {count}, {blank}, {rest}"
+    numbers = f"NULL, 0, {made.growth}, 1, {low}, {count}, {blank}, {_finder(finder, name)}"
     fields = f"{{{{{_finder(finder, name)}, {arrays}, {numbers}}}, {keys}, {made.slots_log2}, {made.seconds}}}"
     about = f"{len(work.characters)} characters and {len(work.clusters)} longer keys, by grapheme cluster; {finder}"
+    if count:
+        about += f"; of {format_bytes(range(low, low + count))} what becomes {chr(blank)!r} does so where clean text is copied"
     return _Pass(tables, "gt_map_clusters", "gt_cluster_map", fields, about, ("characters.h", "clusters.h"))
 
 

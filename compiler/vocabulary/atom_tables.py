@@ -28,8 +28,6 @@ def text_may_be_unknown(model: BpeModel, atoms: Atoms) -> bool:
 
 def used_variants(model: BpeModel) -> list[int]:
     """The variants of atoms that stand somewhere in a word: with affixes, those marked as the definition marks them."""
-    if model.affixes is None:
-        return [0]
     continues, ends = model.marks & CONTINUES, model.marks & ENDS
     return sorted({0, continues, ends, continues | ends})
 

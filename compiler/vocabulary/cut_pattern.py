@@ -130,7 +130,7 @@ def find_kinds(tokens: Iterable[str], unknown: CodeSet | None, joins_spaces: boo
 def _rows(kind: CodeSet) -> set[int]:
     """Rows of 64 code points, without those of ASCII, in which a kind has characters."""
     rows = {row for low, high in kind.ranges for row in range(low >> _ROW_BITS, (high >> _ROW_BITS) + 1)}
-    return rows - {0, 1}
+    return rows - set(range(0x80 >> _ROW_BITS))
 
 
 def _absorb(common: list[CodeSet], rare: list[CodeSet], unknown: CodeSet | None) -> tuple[list[CodeSet], list[CodeSet]]:
@@ -158,13 +158,12 @@ def _whole_rows(kinds: list[CodeSet]) -> list[CodeSet]:
     """
     rows: dict[int, set[int]] = {}
     for number, kind in enumerate(kinds):
-        for low, high in kind.ranges:
-            for row in range(low >> _ROW_BITS, (high >> _ROW_BITS) + 1):
-                rows.setdefault(row, set()).add(number)
+        for row in _rows(kind):
+            rows.setdefault(row, set()).add(number)
     added: list[list[Range]] = [[] for _ in kinds]
     for row, numbers in rows.items():
         first = row << _ROW_BITS
-        if first >= 0x80 and len(numbers) == 1:
+        if len(numbers) == 1:
             added[min(numbers)].append((first, first + (1 << _ROW_BITS) - 1))
     return [CodeSet.of([*kind.ranges, *more]) for kind, more in zip(kinds, added, strict=True)]
 
