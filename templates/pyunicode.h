@@ -1,6 +1,8 @@
-/* From UTF-8 to the characters of a str, which are 1, 2 or 4 bytes wide. pytext.h goes the other way. */
+/* From UTF-8 to the characters of a str, which are 1, 2 or 4 bytes wide. pyutf8.h goes the other way. Nothing here calls Python. */
 #ifndef GIGATOK_PYUNICODE_H
 #define GIGATOK_PYUNICODE_H
+
+#include "pyutf8.h"
 
 enum {
   PYGT_PIECE_BYTES = 1 << 14, /* of UTF-8 at a time: with what it becomes it fits the second cache, mostly the first */
@@ -76,6 +78,46 @@ PYGT_WIDEN(pygt_widen1, Py_UCS1)
 PYGT_WIDEN(pygt_widen2, Py_UCS2)
 PYGT_WIDEN(pygt_widen4, Py_UCS4)
 #undef PYGT_WIDEN
+
+#ifdef PYGT_FOURS
+/* The same with four characters at a time. Where characters begin is found for 64 bytes at once, so that the next four do not wait
+ * for what these are: four bits are cleared, and the lowest left is where they begin. */
+#define PYGT_WIDEN_FOURS(width, type)                                                                                \
+  PYGT_FOURS static size_t pygt_widen_fours##width(const uint8_t *p, size_t n, type *out, size_t room) {             \
+    const uint8_t *const end = p + n;                                                                                \
+    type *const first = out, *const last = out + room;                                                               \
+    while (end - p >= 64 && last - out >= 64) {                                                                      \
+      const uint64_t leads = pygt_lead_bits(p);                                                                      \
+      if (leads == ~UINT64_C(0) && p[63] < 0x80) { /* all of them ASCII: the last byte could begin a character, too */ \
+        for (int i = 0; i < 64; i++) out[i] = p[i];                                                                  \
+        p += 64, out += 64;                                                                                          \
+        continue;                                                                                                    \
+      }                                                                                                              \
+      unsigned at = 0;                                                                                               \
+      for (uint64_t left = leads; at <= 64 - 13;) {                                                                  \
+        const uint8_t row = gt_fours_of_leads[leads >> at >> 1 & 0xFFF];                                             \
+        if (row == GT_FOURS_NONE) {                                                                                  \
+          uint32_t c = p[at];                                                                                        \
+          at += c < 0x80 ? 1 : pygt_take(p + at, &c);                                                                \
+          *out++ = (type)c;                                                                                          \
+          left &= left - 1;                                                                                          \
+          continue;                                                                                                  \
+        }                                                                                                            \
+        pygt_store_four##width(out, pygt_take_four(p + at, gt_fours_apart + 16 * row));                              \
+        out += 4;                                                                                                    \
+        for (int i = 0; i < 4; i++) left &= left - 1;                                                                \
+        at = (unsigned)__builtin_ctzll(left);                                                                        \
+      }                                                                                                              \
+      p += at;                                                                                                       \
+    }                                                                                                                \
+    const size_t rest = pygt_widen##width(p, (size_t)(end - p), out, (size_t)(last - out));                          \
+    return rest == SIZE_MAX ? rest : (size_t)(out - first) + rest;                                                   \
+  }
+PYGT_WIDEN_FOURS(1, Py_UCS1)
+PYGT_WIDEN_FOURS(2, Py_UCS2)
+PYGT_WIDEN_FOURS(4, Py_UCS4)
+#undef PYGT_WIDEN_FOURS
+#endif
 
 #if defined(__x86_64__) && defined(__GNUC__)
 /* 64 bytes a step. The places of bytes that begin a character are compressed together; the bytes at them, and one, two and
@@ -174,6 +216,12 @@ static size_t pygt_widen_wide(const uint8_t *p, size_t n, int width, uint8_t *ou
 /* Characters of n bytes of well-formed UTF-8 into `out`, `width` bytes each. */
 static size_t pygt_widen(const uint8_t *p, size_t n, int width, void *out, size_t room) {
   if (pygt_use_wide()) return pygt_widen_wide(p, n, width, out, room);
+#ifdef PYGT_FOURS
+  if (pygt_use_fours()) {
+    if (width == 1) return pygt_widen_fours1(p, n, out, room);
+    return width == 2 ? pygt_widen_fours2(p, n, out, room) : pygt_widen_fours4(p, n, out, room);
+  }
+#endif
   if (width == 1) return pygt_widen1(p, n, out, room);
   return width == 2 ? pygt_widen2(p, n, out, room) : pygt_widen4(p, n, out, room);
 }

@@ -21,6 +21,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from gigatok_compile.emit.utf8_tables import utf8_tables
 from gigatok_compile.ir.definition import BpeModel
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -191,3 +192,16 @@ def pair(request: pytest.FixtureRequest, folder: Path) -> tuple[modules.Built, m
     """A built module and its reference engine."""
     model = request.param
     return modules.build_model(model, folder), modules.reference(model, modules.definition_file(model, folder))
+
+
+@pytest.fixture(scope="session")
+def fours_as_c() -> str:
+    """The tables of templates/pyfours.h as C text, for programs that include it without a module's tables."""
+    tables = utf8_tables()
+    constants = [f"#define GT_{name.upper()} {value}\n" for name, value in tables.constants.items()]
+    arrays = [
+        f"static const {table.c_type} gt_{table.name}[] __attribute__((aligned({table.align}))) = "
+        f"{{{','.join(map(str, table.data.tolist()))}}};\n"
+        for table in tables.tables
+    ]
+    return "".join(["#include <stdint.h>\n", *constants, *arrays])

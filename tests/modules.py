@@ -21,7 +21,9 @@ import importlib
 import json
 import lzma
 import os
+import platform
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -31,6 +33,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from gigatok_compile.build import find_compiler
 from gigatok_compile.driver import compile_definition
 from gigatok_runtime.definition_data import read_definition_data
 from gigatok_runtime.manifest import read_manifest
@@ -432,3 +435,16 @@ def mixed_text(folder: Path, size: int) -> str:
     starts = [corpus(name, folder)[:90_000] for name in names]
     text = "".join(start[at : at + 3000] for at in range(0, 90_000, 3000) for start in starts)
     return (text * (size // len(text) + 1))[:size]
+
+
+def aarch64() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """How to compile for aarch64, and what to run the result with. Where CI is set there has to be a way."""
+    if platform.machine() in ("aarch64", "arm64"):
+        return tuple(find_compiler()), ()
+    tools = [shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")]
+    if None in tools:
+        reason = "no way to run aarch64 code: apt install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return (str(tools[0]), "-static"), (str(tools[1]),)

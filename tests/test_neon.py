@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import os
 import platform
 import random
 import re
@@ -28,7 +27,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from gigatok_compile.bitstream.interpret import pieces as bit_pieces
-from gigatok_compile.build import find_compiler
 from gigatok_compile.definition.read import read_definition
 from gigatok_compile.driver import analyse
 from gigatok_compile.emit.module import render_module
@@ -43,7 +41,6 @@ import sentencepiece_models
 
 ISAS = ("neon", "swar", "automaton")
 FLAGS = ("-O2", "-std=gnu11", "-pthread", "-Wall", "-Wextra", "-Werror", "-DGT_NO_PYTHON")
-NATIVE = platform.machine() in ("aarch64", "arm64")
 
 DRIVER = r"""
 #define _GNU_SOURCE
@@ -167,15 +164,7 @@ class Answer:
 
 @pytest.fixture(scope="module")
 def machine() -> Machine:
-    if NATIVE:
-        return Machine(tuple(find_compiler()), ())
-    tools = [shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")]
-    if None in tools:
-        reason = "no way to run aarch64 code: apt install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return Machine((str(tools[0]), "-static"), (str(tools[1]),))
+    return Machine(*modules.aarch64())
 
 
 # ------------------------------------------------------------------ modules
@@ -517,7 +506,7 @@ def test_a_wrong_kernel_is_noticed(
 
 def test_where_tools_are_missing_ci_fails_and_others_skip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    monkeypatch.setattr(sys.modules[__name__], "NATIVE", False)
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     find = machine.__wrapped__  # type: ignore[attr-defined]
     monkeypatch.setenv("CI", "1")
     with pytest.raises(pytest.fail.Exception, match="apt install gcc-aarch64-linux-gnu"):

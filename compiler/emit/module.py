@@ -12,6 +12,7 @@ import numpy as np
 from gigatok_compile.emit.boundary import render_boundary
 from gigatok_compile.emit.environment import make_environment, template_text
 from gigatok_compile.emit.tag_tables import bit_tables, tag_tables
+from gigatok_compile.emit.utf8_tables import utf8_tables
 from gigatok_compile.emit.walk_tables import walk_tables
 from gigatok_compile.ir.definition import (
     BpeModel,
@@ -77,7 +78,17 @@ HEADERS = (
     "pairs.h",
 )
 SPLITTER_HEADERS = (*SPLITTING_HEADERS, "splitter.h", "splitter_api.h")
-PYTHON_HEADERS = ("pycall.h", "pyarguments.h", "pydecode.h", "pymodule.h", "pyoutput.h", "pytext.h", "pyunicode.h")
+PYTHON_HEADERS = (
+    "pycall.h",
+    "pyarguments.h",
+    "pydecode.h",
+    "pyfours.h",
+    "pymodule.h",
+    "pyoutput.h",
+    "pytext.h",
+    "pyunicode.h",
+    "pyutf8.h",
+)
 TABLES_FILE = "tables.bin"
 
 
@@ -143,7 +154,7 @@ def definition_tables(definition: TokenizerDefinition) -> TableSet:
 
 def render_module(definition: TokenizerDefinition, kernel: SplitKernel, tables: TableSet) -> dict[str, str | bytes]:
     """File name -> contents. The same definition gives the same bytes everywhere."""
-    files = _kernel_files((*HEADERS, *PYTHON_HEADERS), kernel, tables)
+    files = _kernel_files((*HEADERS, *PYTHON_HEADERS), kernel, tables | utf8_tables())
     files["module.c"] = (
         make_environment()
         .get_template("module.c.j2")

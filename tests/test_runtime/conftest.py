@@ -27,7 +27,9 @@ from gigatok_runtime.regex_engine import RegexEngine
 HEADERS = (
     "gigatok.h",
     "pycall.h",
+    "pyfours.h",
     "pytext.h",
+    "pyutf8.h",
     "pyarguments.h",
     "pyoutput.h",
     "pydecode.h",
@@ -92,13 +94,13 @@ def bytes_to_alphabet() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def build_stub() -> Callable[..., Path]:
+def build_stub(fours_as_c: str) -> Callable[..., Path]:
     """A maker of the library around stub_core.c: build_stub(package_dir, *flags)."""
     core = (Path(__file__).parent / "stub_core.c").read_text(encoding="utf-8")
     headers = {name: (files("gigatok_compile.templates") / name).read_text() for name in HEADERS}
 
     def build(package: Path, *flags: str) -> Path:
-        sources = {"module.c": core, **headers}
+        sources = {"module.c": core, "fours.h": fours_as_c, **headers}
         warnings = ("-Werror", "-Wconversion", "-Wno-sign-conversion")
         return build_module(
             sources, package, f"{package.name}._native", declarations(), extra_flags=(*warnings, *flags)

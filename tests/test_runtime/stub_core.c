@@ -9,10 +9,11 @@
 #include <string.h>
 
 #include "gigatok.h"
+#include "fours.h" /* made by conftest.py: tables of pyfours.h */
 
 enum { STUB_ADDED = 2, STUB_FIRST = 256 };
 static const char *const added[STUB_ADDED] = {"<|end|>", "<tool>"};
-static const char *stub_isa; /* names only, but for the one that the transcoding of str looks at */
+static const char *stub_isa;
 
 typedef struct gt_thread {
   uint32_t *ids;
@@ -228,20 +229,36 @@ int64_t gt_boundaries(const uint8_t *text, size_t length, const char *isa, uint6
   return n;
 }
 
+/* those that the transcoding of str looks at, and one that it does not know */
+static const char *const stub_names[] = {"avx512", "avx2", "neon", "slow"};
+static int stub_has(int k) {
 #if defined(__x86_64__)
-const char *gt_isas(void) { return __builtin_cpu_supports("avx512vbmi2") ? "avx512 slow" : "fast slow"; }
+  return k == 0 ? __builtin_cpu_supports("avx512vbmi2") : k == 1 ? __builtin_cpu_supports("avx2") : k == 3;
+#elif defined(__aarch64__)
+  return k >= 2;
 #else
-const char *gt_isas(void) { return "fast slow"; }
+  return k == 3;
 #endif
+}
+const char *gt_isas(void) {
+  static char names[32];
+  if (!names[0])
+    for (int k = 0; k < 4; k++)
+      if (stub_has(k)) strcat(strcat(names, names[0] ? " " : ""), stub_names[k]);
+  return names;
+}
 const char *gt_isa(void) {
-  if (!stub_isa) stub_isa = gt_isas()[0] == 'a' ? "avx512" : "fast";
+  for (int k = 0; !stub_isa; k++)
+    if (stub_has(k)) stub_isa = stub_names[k];
   return stub_isa;
 }
 int gt_set_isa(const char *name) {
-  if (strcmp(name, "slow") == 0) stub_isa = "slow";
-  else if (strncmp(name, gt_isas(), strlen(name)) == 0 && *name) stub_isa = name[0] == 'a' ? "avx512" : "fast";
-  else return GT_BAD_ARGUMENT;
-  return GT_OK;
+  for (int k = 0; k < 4; k++)
+    if (stub_has(k) && strcmp(name, stub_names[k]) == 0) {
+      stub_isa = stub_names[k];
+      return GT_OK;
+    }
+  return GT_BAD_ARGUMENT;
 }
 void gt_release_thread(void) {
   free(self.ids);

@@ -80,7 +80,7 @@ def test_a_right_module_passes(stub_directory: Path, stub_definition: TokenizerD
     report = verify_module(
         stub_directory / "stub_tok", stub_definition, [program.tags, gpt2_program().tags], budget_seconds=1.5
     )
-    assert report.isas[1:] == ("slow", "automaton")
+    assert report.isas[-2:] == ("slow", "automaton")
     assert min(report.cases.values()) > 0 and report.total > 2000
     assert json.loads(json.dumps(report.as_dict()))["cases"] == report.cases
     assert f"{report.total:,} cases agree with the regex engine ({', '.join(report.isas)};" in str(report)
