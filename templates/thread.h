@@ -38,7 +38,11 @@ typedef struct { uint64_t hash; uint32_t at, length; } gt_long_slot; /* length 0
 #define GT_WORD_BITS_LAST 19  /* 16 MiB */
 #define GT_LONG_BITS_FIRST 12 /* 64 KiB */
 #define GT_LONG_BITS_LAST 18  /* 4 MiB */
-#define GT_ARENA_LAST (3u << 20) /* entries of 4 bytes: 12 MiB */
+#define GT_ARENA_FIRST (1u << 14) /* entries of 4 bytes: 64 KiB */
+#ifndef GT_ARENA_LAST /* a test makes it small */
+#define GT_ARENA_LAST (3u << 20) /* 12 MiB */
+#endif
+#define GT_ARENA_BYTES(entries) (((entries) + 4) * sizeof(uint32_t)) /* ids are copied four at a time */
 #define GT_SCRATCH_KEPT ((size_t)4 << 20)
 #define GT_LONG_KEY (~1ull) /* no text has 0xFE, no padded key ends like this: upper half of the key of a word too long for one (the lower half is its hash, not 0) */
 
@@ -66,10 +70,10 @@ typedef struct gt_thread {
   gt_word_slot *words;
   gt_long_slot *longs;
   gt_word_slot *parts;
-  uint8_t *grown; /* room for the largest tables; NULL before the first of them grows */
+  uint8_t *grown; /* room for the largest tables and arena; NULL before the first of them grows */
   uint32_t *arena;
   unsigned word_bits, long_bits;
-  size_t word_count, long_count, arena_used, arena_capacity;
+  size_t word_count, long_count, arena_used, arena_most; /* arena_most: used before it was emptied */
   gt_scratch merge, normalized;
   gt_scratch spare;    /* a text between two passes of the normalizer */
   gt_scratch prefixed; /* a stretch with a space before it, if GT_ADD_PREFIX_SPACE */
@@ -154,11 +158,21 @@ static int gt_ids_reserve(gt_ids *ids, size_t more) {
   return 1;
 }
 
-static void gt_thread_clear_words(gt_thread *t) {
-  memset(t->words, 0, sizeof *t->words << t->word_bits);
+/* An arena that is full is emptied: long words are forgotten, and of the others those whose ids lie there. What stays in a line moves to
+ * its front. */
+static void gt_thread_empty_arena(gt_thread *t) {
   t->word_count = 0;
+  for (gt_word_slot *line = t->words, *const end = t->words + ((size_t)1 << t->word_bits); line < end; line += 2) {
+    const gt_word_slot slots[2] = {line[0], line[1]};
+    memset(line, 0, sizeof slots);
+    unsigned stay = 0;
+    for (unsigned k = 0; k < 2; k++)
+      if (slots[k].value.first && gt_value_kind(slots[k].value.first) != GT_VALUE_ARENA) line[stay++] = slots[k];
+    t->word_count += stay;
+  }
   memset(t->longs, 0, sizeof *t->longs << t->long_bits);
   t->long_count = 0;
+  if (t->arena_most < t->arena_used) t->arena_most = t->arena_used;
   t->arena_used = 0;
 }
 
@@ -168,11 +182,13 @@ static void gt_thread_clear_words(gt_thread *t) {
 #define GT_WORDS_AT (GT_HOT_AT + (sizeof(gt_hot_slot) << GT_HOT_BITS))
 #define GT_LONGS_AT (GT_WORDS_AT + (sizeof(gt_word_slot) << GT_WORD_BITS_FIRST))
 #define GT_PARTS_AT (GT_LONGS_AT + (sizeof(gt_long_slot) << GT_LONG_BITS_FIRST))
-#define GT_THREAD_BYTES ((GT_PARTS_AT + (sizeof(gt_word_slot) << GT_PART_BITS) + GT_HUGE - 1) & ~(GT_HUGE - 1))
+#define GT_ARENA_AT (GT_PARTS_AT + (sizeof(gt_word_slot) << GT_PART_BITS))
+#define GT_THREAD_BYTES ((GT_ARENA_AT + GT_ARENA_BYTES(GT_ARENA_FIRST) + GT_HUGE - 1) & ~(GT_HUGE - 1))
 #define GT_GROWN_WORDS (sizeof(gt_word_slot) << GT_WORD_BITS_LAST)
-#define GT_GROWN_BYTES (GT_GROWN_WORDS + (sizeof(gt_long_slot) << GT_LONG_BITS_LAST))
+#define GT_GROWN_TABLES (GT_GROWN_WORDS + (sizeof(gt_long_slot) << GT_LONG_BITS_LAST))
+#define GT_GROWN_BYTES ((GT_GROWN_TABLES + GT_ARENA_BYTES(GT_ARENA_LAST) + GT_HUGE - 1) & ~(GT_HUGE - 1))
 
-/* Where grown tables lie, words first; NULL if there is no memory. */
+/* Where grown tables lie, words first, longs, then the arena; NULL if there is no memory. */
 static uint8_t *gt_thread_grown(gt_thread *t) {
   if (!t->grown) t->grown = gt_map(GT_GROWN_BYTES);
   return t->grown;
@@ -180,11 +196,11 @@ static uint8_t *gt_thread_grown(gt_thread *t) {
 
 static int gt_words_grown(const gt_thread *t) { return t->word_bits != GT_WORD_BITS_FIRST; }
 static int gt_longs_grown(const gt_thread *t) { return t->long_bits != GT_LONG_BITS_FIRST; }
+static int gt_arena_grown(const gt_thread *t) { return t->grown && t->arena == (uint32_t *)(t->grown + GT_GROWN_TABLES); }
 
 static void gt_thread_free(gt_thread *t) {
   if (!t) return;
   if (t->grown) munmap(t->grown, GT_GROWN_BYTES);
-  free(t->arena);
   free(t->merge.memory);
   free(t->normalized.memory);
   free(t->spare.memory);
@@ -207,12 +223,7 @@ static gt_thread *gt_thread_new(void) {
   t->words = (gt_word_slot *)(p + GT_WORDS_AT);
   t->longs = (gt_long_slot *)(p + GT_LONGS_AT);
   t->parts = (gt_word_slot *)(p + GT_PARTS_AT);
-  t->arena_capacity = 1 << 14;
-  t->arena = malloc((t->arena_capacity + 4) * sizeof *t->arena);
-  if (!t->arena) {
-    gt_thread_free(t);
-    return NULL;
-  }
+  t->arena = (uint32_t *)(p + GT_ARENA_AT);
   memcpy(t->hot, gt_hot_first, sizeof *t->hot << GT_HOT_BITS);
   memcpy(t->words, gt_words_first, sizeof *t->words << GT_WORD_BITS_FIRST);
   t->word_count = GT_WORDS_FIRST_COUNT;
@@ -286,8 +297,9 @@ static void gt_thread_trim(gt_thread *t) {
 }
 
 static size_t gt_thread_size(const gt_thread *t) {
+  const size_t arena = gt_arena_grown(t) ? GT_ARENA_BYTES(t->arena_most > t->arena_used ? t->arena_most : t->arena_used) : 0;
   return GT_THREAD_BYTES + (gt_words_grown(t) ? sizeof *t->words << t->word_bits : 0) +
-         (gt_longs_grown(t) ? sizeof *t->longs << t->long_bits : 0) + t->arena_capacity * 4 + t->merge.capacity +
+         (gt_longs_grown(t) ? sizeof *t->longs << t->long_bits : 0) + arena + t->merge.capacity +
          t->normalized.capacity + t->spare.capacity + t->prefixed.capacity + t->memo.capacity * sizeof *t->memo.notes +
          t->id_capacity * 4;
 }

@@ -132,14 +132,9 @@ static void gt_grow_longs(gt_thread *t) {
 
 /* Place for `count` entries in the arena, or NULL (then the word is simply not kept). */
 static uint32_t *gt_arena_take(gt_thread *t, size_t count) {
-  if (t->arena_used + count > t->arena_capacity) {
-    size_t grown = t->arena_capacity * 2;
-    if (grown > GT_ARENA_LAST) grown = GT_ARENA_LAST;
-    if (t->arena_used + count > grown) return NULL;
-    uint32_t *const p = realloc(t->arena, (grown + 4) * sizeof *p); /* ids are copied four at a time */
-    if (!p) return NULL;
-    t->arena = p;
-    t->arena_capacity = grown;
+  if (GT_UNLIKELY(t->arena_used + count > GT_ARENA_FIRST)) {
+    if (t->arena_used + count > GT_ARENA_LAST || !gt_thread_grown(t)) return NULL;
+    if (!gt_arena_grown(t)) t->arena = memcpy(t->grown + GT_GROWN_TABLES, t->arena, GT_ARENA_BYTES(GT_ARENA_FIRST));
   }
   uint32_t *const place = t->arena + t->arena_used;
   t->arena_used += count;
@@ -148,7 +143,7 @@ static uint32_t *gt_arena_take(gt_thread *t, size_t count) {
 
 /* Between batches, when no value points into the arena. */
 GT_INLINE void gt_keep_bounded(gt_thread *t) {
-  if (GT_UNLIKELY(t->arena_used > GT_ARENA_LAST / 8 * 7)) gt_thread_clear_words(t);
+  if (GT_UNLIKELY(t->arena_used > GT_ARENA_LAST / 8 * 7)) gt_thread_empty_arena(t);
 }
 
 /* ------------------------------------------------------------------ merging */
@@ -335,25 +330,26 @@ static gt_value gt_find_long(const gt_thread *t, const uint8_t *p, size_t n, uin
   return (gt_value){0, 0};
 }
 
-/* Long words are kept when they come for the second time: most of them never do, and their bytes take room. */
+/* Long words are kept when they come for the first time while half of the arena is free, else for the second time: most never do, and
+ * they fill it. */
 static void gt_keep_long(gt_thread *t, const uint8_t *p, size_t n, uint64_t hash, const uint32_t *ids, size_t count) {
   if (GT_UNLIKELY(t->long_count >= (size_t)1 << (t->long_bits - 2)) && t->long_bits < GT_LONG_BITS_LAST) gt_grow_longs(t);
   gt_long_slot *const line = gt_long_line(t, hash);
   unsigned k = 0;
   while (k < 3 && line[k].length && !(line[k].hash == hash && line[k].length == n)) k++;
+  const int again = line[k].hash == hash && line[k].length == n;
+  if (again && line[k].at != GT_SEEN_ONCE) return; /* a word can come twice in one batch */
   uint32_t at = GT_SEEN_ONCE;
-  if (line[k].hash == hash && line[k].length == n) {
+  if (again || t->arena_used < GT_ARENA_LAST / 2) {
     uint32_t *const place = gt_arena_take(t, 1 + count + (n + 3) / 4);
     if (!place) return;
     place[0] = (uint32_t)count;
     memcpy(place + 1, ids, count * sizeof *ids);
     memcpy(place + 1 + count, p, n);
     at = (uint32_t)(place - t->arena);
-  } else if (line[k].length) {
-    memmove(line, line + 1, 3 * sizeof *line); /* the oldest one goes */
-  } else {
-    t->long_count++;
   }
+  if (!again && !line[k].length) t->long_count++;
+  else if (!again) memmove(line, line + 1, 3 * sizeof *line); /* the oldest one goes */
   line[k] = (gt_long_slot){hash, at, (uint32_t)n};
 }
 
