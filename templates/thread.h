@@ -107,19 +107,6 @@ typedef struct gt_thread {
 #define GT_PIECE_STOP(t, i) (t)->starts[(i) + 1]
 #endif
 
-#define GT_HUGE ((size_t)2 << 20)
-
-/* From 2 MiB on memory is put on huge pages where the system grants them: random probes then miss the TLB less, and fresh
- * memory takes fewer page faults. */
-static void gt_want_huge_pages(void *p, size_t bytes) {
-#ifdef MADV_HUGEPAGE
-  const uintptr_t from = ((uintptr_t)p + GT_HUGE - 1) & ~(GT_HUGE - 1), to = ((uintptr_t)p + bytes) & ~(GT_HUGE - 1);
-  if (from < to) madvise((void *)from, to - from, MADV_HUGEPAGE);
-#else
-  (void)p, (void)bytes;
-#endif
-}
-
 /* Memory that is a multiple of GT_HUGE and aligned to it; freed with free. */
 static void *gt_aligned(size_t bytes) {
   void *p = NULL;
@@ -150,8 +137,16 @@ static int gt_ids_reserve(gt_ids *ids, size_t more) {
   if (GT_LIKELY(ids->capacity - ids->n >= more + 8 && ids->p)) return 1;
   size_t grown = ids->capacity + ids->capacity / 2;
   if (grown < ids->n + more + 8) grown = ids->n + more + 8;
-  uint32_t *p = realloc(ids->p, grown * sizeof *p);
-  if (!p) return 0;
+  uint32_t *p;
+  if (ids->n < ids->capacity / 2) { /* realloc would copy all of it, and touch what was never used */
+    p = malloc(grown * sizeof *p);
+    if (!p) return 0;
+    if (ids->n) memcpy(p, ids->p, ids->n * sizeof *p);
+    free(ids->p);
+  } else {
+    p = realloc(ids->p, grown * sizeof *p);
+    if (!p) return 0;
+  }
   gt_want_huge_pages(p, grown * sizeof *p);
   ids->p = p;
   ids->capacity = grown;
