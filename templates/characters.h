@@ -11,7 +11,7 @@
 #include "finder.h"
 #include "scratch.h"
 
-typedef enum { GT_SAME, GT_CHANGED, GT_NORMALIZE_NO_MEMORY } gt_outcome;
+typedef enum { GT_SAME, GT_CHANGED, GT_STOPPED, GT_NORMALIZE_NO_MEMORY } gt_outcome; /* GT_STOPPED: what it wrote counts for nothing */
 
 /* A text that is being written. */
 typedef struct {
@@ -119,24 +119,59 @@ typedef struct {
   const uint8_t *texts;
   const uint64_t *ascii;   /* text of each ASCII character in the low seven bytes, its length in the top one; 0xFF: too long */
   const uint8_t *prefix;   /* put before the text */
+  uint32_t plain;          /* texts from this number on hold the character itself */
   uint32_t prefix_length;
   uint32_t growth;         /* at most so many bytes for one */
   uint8_t prefix_alone;    /* the prefix stands even where the text becomes empty */
-  uint8_t first, count, shift; /* with count: ASCII [first, first + count) becomes itself + shift, the rest of ASCII stays */
-  gt_finder rest;          /* with count: of the characters that are not ASCII */
+  uint8_t first, count, shift; /* ASCII [first, first + count) becomes itself + shift, */
+  uint8_t low, blanks, blank;  /* and [low, low + blanks) becomes `blank`, where clean text is copied */
+  gt_finder rest;          /* if there is such ASCII: of all other characters of the map */
 } gt_character_map;
 
-/* A clean stretch, its ASCII shifted. */
-GT_BYTE_LOOP(gt_shift_bytes, void,
-             (uint8_t *restrict to, const uint8_t *restrict from, size_t n, uint8_t first, uint8_t count, uint8_t shift), {
-               for (size_t i = 0; i < n; i++)
-                 to[i] = (uint8_t)(from[i] + ((uint8_t)(from[i] - first) < count ? shift : 0));
-             })
+enum { GT_STOP = 0xFFFF }; /* the number of no text: the map is not right for texts with this character */
 
-GT_INLINE void gt_copy_shifted(gt_writer *w, const gt_character_map *map, const uint8_t *from, const uint8_t *to) {
+/* Clean text, of which a map changes some ASCII as it is copied. */
+GT_BYTE_LOOP(gt_clean_bytes, void,
+             (uint8_t *restrict to, const uint8_t *restrict from, size_t n, uint8_t first, uint8_t count, uint8_t shift, uint8_t low,
+              uint8_t blanks, uint8_t blank),
+             {
+               for (size_t i = 0; i < n; i++) {
+                 const uint8_t shifted = (uint8_t)(from[i] + ((uint8_t)(from[i] - first) < count ? shift : 0));
+                 to[i] = (uint8_t)(from[i] - low) < blanks ? blank : shifted;
+               }
+             })
+GT_INLINE int gt_cleans(const gt_character_map *map) { return (map->count | map->blanks) != 0; }
+
+typedef uint8_t gt_bytes16 __attribute__((vector_size(16)));
+/* [from, to) of a text that ends at `end`, into the room there is. */
+GT_INLINE void gt_writer_clean(gt_writer *w, const gt_character_map *map, const uint8_t *from, const uint8_t *to, const uint8_t *end) {
   const size_t n = (size_t)(to - from);
-  GT_BYTE_LOOP_CALL(gt_shift_bytes, w->to, from, n, map->first, map->count, map->shift);
+  if (!gt_cleans(map)) {
+    gt_writer_copy(w, from, to, end);
+    return;
+  }
+  if (GT_LIKELY(n <= 64 && end - from >= 80)) { /* short stretches without a call */
+    for (size_t i = 0; i < n; i += 16) {
+      gt_bytes16 bytes;
+      memcpy(&bytes, from + i, 16);
+      const gt_bytes16 blank = (gt_bytes16)(bytes - map->low < map->blanks);
+      bytes += (gt_bytes16)(bytes - map->first < map->count) & map->shift;
+      bytes = (bytes & ~blank) | (blank & map->blank);
+      memcpy(w->to + i, &bytes, 16);
+    }
+  } else {
+    GT_BYTE_LOOP_CALL(gt_clean_bytes, w->to, from, n, map->first, map->count, map->shift, map->low, map->blanks, map->blank);
+  }
   w->to += n;
+}
+
+/* The last clean stretch, and the length of the whole. */
+GT_UNUSED static gt_outcome gt_writer_finish_clean(gt_writer w, const gt_character_map *map, const uint8_t *done, const uint8_t *end,
+                                                   size_t *length) {
+  if (!gt_writer_reserve(&w, (size_t)(end - done))) return GT_NORMALIZE_NO_MEMORY;
+  gt_writer_clean(&w, map, done, end, end);
+  *length = (size_t)(w.to - (uint8_t *)w.scratch->memory);
+  return GT_CHANGED;
 }
 
 GT_INLINE unsigned gt_text_of(const gt_character_map *map, uint32_t c) {
@@ -146,6 +181,11 @@ GT_INLINE unsigned gt_text_of(const gt_character_map *map, uint32_t c) {
 /* The text of the character at p, which has `length` bytes. */
 GT_INLINE void gt_writer_text(gt_writer *w, const gt_character_map *map, unsigned number, const uint8_t *p, unsigned length) {
   const uint8_t *t = map->texts + map->starts[number], *const stop = map->texts + map->starts[number + 1];
+  if (GT_LIKELY(number < map->plain && stop - t <= 16)) { /* most have a few bytes; more may be written, and read */
+    memcpy(w->to, t, 16);
+    w->to += stop - t;
+    return;
+  }
   for (; t < stop; t++) {
     if (*t != 0xFF) {
       *w->to++ = *t;
@@ -155,8 +195,8 @@ GT_INLINE void gt_writer_text(gt_writer *w, const gt_character_map *map, unsigne
   }
 }
 
-/* The map where ASCII is shifted (Lowercase), from `done` on. */
-static gt_outcome gt_map_shifted(const gt_character_map *map, gt_writer w, const uint8_t *done, const uint8_t *end, size_t *length) {
+/* The map where some ASCII changes as it is copied, from `done` on. */
+static gt_outcome gt_map_clean(const gt_character_map *map, gt_writer w, const uint8_t *done, const uint8_t *end, size_t *length) {
   gt_candidates at = {done, done, 0};
   const uint8_t *q;
   while ((q = gt_candidate(&map->rest, &at, end))) {
@@ -164,15 +204,13 @@ static gt_outcome gt_map_shifted(const gt_character_map *map, gt_writer w, const
     if ((*q & 0xC0) == 0x80 || q < done) continue;
     const unsigned number = gt_text_of(map, gt_character_at(q, end, &size));
     if (!number) continue;
+    if (GT_UNLIKELY(number == GT_STOP)) return GT_STOPPED;
     if (!gt_writer_reserve(&w, (size_t)(q - done) + size * (size_t)map->growth)) return GT_NORMALIZE_NO_MEMORY;
-    gt_copy_shifted(&w, map, done, q);
+    gt_writer_clean(&w, map, done, q, end);
     gt_writer_text(&w, map, number, q, size);
     done = q + size;
   }
-  if (!gt_writer_reserve(&w, (size_t)(end - done))) return GT_NORMALIZE_NO_MEMORY;
-  gt_copy_shifted(&w, map, done, end);
-  *length = (size_t)(w.to - (uint8_t *)w.scratch->memory);
-  return GT_CHANGED;
+  return gt_writer_finish_clean(w, map, done, end, length);
 }
 
 GT_UNUSED static gt_outcome gt_map_characters(const void *pass, const uint8_t *p, size_t n, gt_scratch *out, size_t *length) {
@@ -187,15 +225,15 @@ GT_UNUSED static gt_outcome gt_map_characters(const void *pass, const uint8_t *p
     w.to += map->prefix_length;
     changed = 1;
   }
-  if (map->count) {
+  if (gt_cleans(map)) {
     gt_candidates at = {p, p, 0};
     while (!changed) { /* nothing is copied before it is certain that something changes */
       unsigned size;
       const uint8_t *const q = gt_candidate(&map->finder, &at, end);
       if (!q) return GT_SAME;
-      changed = *q < 0x80 || ((*q & 0xC0) != 0x80 && gt_text_of(map, gt_character_at(q, end, &size)));
+      changed = (*q & 0xC0) != 0x80 && gt_text_of(map, gt_character_at(q, end, &size));
     }
-    const gt_outcome outcome = gt_map_shifted(map, w, p, end, length);
+    const gt_outcome outcome = gt_map_clean(map, w, p, end, length);
     if (*length == map->prefix_length && !map->prefix_alone) *length = 0;
     return outcome;
   }
@@ -223,6 +261,7 @@ GT_UNUSED static gt_outcome gt_map_characters(const void *pass, const uint8_t *p
         unsigned size;
         const unsigned number = gt_text_of(map, gt_character_at(q, end, &size));
         if (!number) continue;
+        if (GT_UNLIKELY(number == GT_STOP)) return GT_STOPPED;
         gt_writer_copy(&w, done, q, end);
         gt_writer_text(&w, map, number, q, size);
         done = q + size;

@@ -7,7 +7,7 @@
  * settled, so that no character is cut twice.
  *
  * Control characters but CR are clusters by themselves. Those that become one and the same ASCII character, as newlines and tabs
- * do, are not looked for but changed where clean text is copied (map.first, map.count; what else lies in that range is looked
+ * do, are not looked for but changed where clean text is copied (map.low, map.blanks; what else lies in that range is looked
  * for): text has many.
  */
 #ifndef GT_CLUSTERS_H
@@ -16,7 +16,7 @@
 #include "characters.h"
 
 typedef struct {
-  gt_character_map map;   /* `ascii`, `prefix` and `rest` are not used; with `count`, [first, first + count) becomes the byte `shift` */
+  gt_character_map map;   /* `ascii`, `prefix`, `count` and `rest` are not used */
   const uint64_t *keys;   /* length << 56 | bytes of keys longer than a character, open addressing; 0: empty */
   const uint64_t *values; /* place << 32 | length of the text */
   const uint8_t *texts;
@@ -63,26 +63,11 @@ typedef struct {
   int changed;
 } gt_clustering;
 
-GT_BYTE_LOOP(gt_blank_bytes, void,
-             (uint8_t *restrict to, const uint8_t *restrict from, size_t n, uint8_t first, uint8_t count, uint8_t blank), {
-               for (size_t i = 0; i < n; i++) to[i] = (uint8_t)(from[i] - first) < count ? blank : from[i];
-             })
 GT_BYTE_LOOP(gt_any_in_range, int, (const uint8_t *p, size_t n, uint8_t first, uint8_t count), {
   uint8_t any = 0;
   for (size_t i = 0; i < n; i++) any |= (uint8_t)(p[i] - first) < count;
   return any;
 })
-
-/* Clean text up to `from`. */
-GT_INLINE void gt_put_clean(gt_clustering *r, const gt_cluster_map *m, const uint8_t *from, const uint8_t *end) {
-  if (!m->map.count) {
-    gt_writer_copy(&r->w, r->done, from, end);
-    return;
-  }
-  const size_t n = (size_t)(from - r->done);
-  GT_BYTE_LOOP_CALL(gt_blank_bytes, r->w.to, r->done, n, m->map.first, m->map.count, m->map.shift);
-  r->w.to += n;
-}
 
 /* Replace [from, to) by text `number` of the map. */
 static int gt_put_cluster(gt_clustering *r, const gt_cluster_map *m, const uint8_t *from, const uint8_t *to, unsigned number,
@@ -90,7 +75,7 @@ static int gt_put_cluster(gt_clustering *r, const gt_cluster_map *m, const uint8
   const size_t room = (size_t)(from - r->done) + (m->map.starts[number + 1] - m->map.starts[number]) * (size_t)4;
   unsigned first;
   if (!gt_writer_reserve(&r->w, room)) return 0;
-  gt_put_clean(r, m, from, end);
+  gt_writer_clean(&r->w, &m->map, r->done, from, end);
   gt_character_at(from, end, &first);
   gt_writer_text(&r->w, &m->map, number, from, first);
   r->done = to;
@@ -109,7 +94,7 @@ static int gt_map_cluster(gt_clustering *r, const gt_cluster_map *m, const uint8
       const uint8_t *const text = gt_cluster_key(m, from, size, &text_length);
       if (!text) continue;
       if (!gt_writer_reserve(&r->w, (size_t)(from - r->done) + text_length)) return 0;
-      gt_put_clean(r, m, from, end);
+      gt_writer_clean(&r->w, &m->map, r->done, from, end);
       memcpy(r->w.to, text, text_length);
       r->w.to += text_length;
       r->done = to;
@@ -163,12 +148,8 @@ GT_UNUSED static gt_outcome gt_map_clusters(const void *pass, const uint8_t *p, 
       settled = from = to;
     }
   }
-  if (!m->map.count) return r.changed ? gt_writer_finish(r.w, r.done, end, length) : GT_SAME;
-  if (!r.changed && !GT_BYTE_LOOP_CALL(gt_any_in_range, p, n, m->map.first, m->map.count)) return GT_SAME;
-  if (!gt_writer_reserve(&r.w, (size_t)(end - r.done))) return GT_NORMALIZE_NO_MEMORY;
-  gt_put_clean(&r, m, end, end);
-  *length = (size_t)(r.w.to - (uint8_t *)r.w.scratch->memory);
-  return GT_CHANGED;
+  if (!r.changed && !(m->map.blanks && GT_BYTE_LOOP_CALL(gt_any_in_range, p, n, m->map.low, m->map.blanks))) return GT_SAME;
+  return gt_writer_finish_clean(r.w, &m->map, r.done, end, length);
 }
 
 #endif

@@ -18,8 +18,10 @@ static int gt_normalize(gt_scratch *result, gt_scratch *spare, const uint8_t **b
     }
     size_t length = 0;
     const gt_outcome outcome = pass->run(pass->pass, *begin, (size_t)(*end - *begin), target, &length);
-    if (GT_LIKELY(outcome == GT_SAME)) continue;
     if (outcome == GT_NORMALIZE_NO_MEMORY) return GT_TEXT_NO_MEMORY;
+    if (outcome == GT_STOPPED) continue;
+    i += pass->stands_for;
+    if (GT_LIKELY(outcome == GT_SAME)) continue;
     *begin = target->memory;
     *end = *begin + length;
     where = GT_TEXT_IN_SCRATCH;

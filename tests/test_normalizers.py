@@ -20,7 +20,7 @@ from gigatok_compile.definition.read import read_definition
 from gigatok_compile.driver import analyse, compile_definition, explain_compilation, slow_tiers
 from gigatok_compile.emit.normalizer import compile_normalizer
 from gigatok_compile.errors import CompileError, Unsupported
-from gigatok_compile.ir.normalizer import CharacterPass, FormPass, PrefixPass
+from gigatok_compile.ir.normalizer import CharacterPass, FormPass, FusedPass, PrefixPass
 from gigatok_compile.normalizer import normalize_function
 from gigatok_compile.normalizer.finder import build_finder
 from gigatok_compile.normalizer.passes import plan_passes
@@ -118,6 +118,9 @@ CHAINS: dict[str, Normalizer] = PLAIN | {
     "clip": chain(kind("NFC"), regex(r"\s+", " "), LOWER),
     "xlnet": chain(literal("``", '"'), literal("''", '"'), kind("NFKD"), kind("StripAccents"), LOWER),
     "accents": chain(kind("NFD"), kind("StripAccents"), kind("NFC"), strip()),
+    "lower first": chain(LOWER, kind("NFD"), kind("StripAccents"), literal("a", "b")),
+    "marks stay": chain(kind("NFD"), LOWER),
+    "bert and more": chain(literal("x", "\u302ey"), bert(), literal("b", "c"), prepend("Q")),
     "bytes": chain(LOWER, kind("ByteLevel"), literal("Ġ", "_")),
     "all": chain(kind("Nmt"), kind("NFKC"), bert(), literal(" ", "▁"), strip(), prepend("▁"), kind("NFD")),
 }
@@ -130,6 +133,10 @@ ODD = [
     "\u0301",
     "\u0323",
     "\u0300",
+    "\u302e",  # marks that BERT keeps, of several classes
+    "\u08d4",
+    "\U0001d165",
+    "\U0001d15e",  # holds one
     "İ",
     "ß",
     "Σ",
@@ -341,7 +348,22 @@ def passes(normalizer: Normalizer) -> list[Any]:
 def test_chains_become_few_passes() -> None:
     assert [type(work) for work in passes(CHAINS["llama"])] == [CharacterPass]
     assert [type(work) for work in passes(CHAINS["llama inverse"])] == [CharacterPass]
-    assert [type(work) for work in passes(bert())] == [CharacterPass, FormPass, CharacterPass]
+    (fused,) = passes(bert())
+    assert isinstance(fused, FusedPass) and [type(work) for work in fused.passes] == [
+        CharacterPass,
+        FormPass,
+        CharacterPass,
+    ]
+    assert {0x302E, 0x1D165, 0x1D15E} <= fused.ordered and len(fused.ordered) < 200
+    assert (
+        fused.mapping[ord("É")] == "e"
+        and fused.mapping[ord("中")] == " 中 "
+        and fused.mapping[ord("각")] == "\u1100\u1161\u11a8"
+    )
+    for accents_dropped in (chain(kind("NFKD"), kind("StripAccents"), LOWER), CHAINS["lower first"]):
+        assert [type(work) for work in passes(accents_dropped)] == [CharacterPass]
+    assert [type(work) for work in passes(CHAINS["marks stay"])] == [FormPass, CharacterPass]
+    assert [type(work) for work in passes(chain(kind("NFC"), kind("StripAccents")))] == [FormPass, CharacterPass]
     assert [type(work) for work in passes(chain(kind("Nmt"), LOWER, kind("StripAccents"), literal("x", "yy")))] == [
         CharacterPass
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from gigatok_compile.ir.normalizer import (
@@ -11,14 +11,16 @@ from gigatok_compile.ir.normalizer import (
     CharacterPass,
     ClusterPass,
     FormPass,
+    FusedPass,
     LiteralPass,
+    NormalizerPass,
     PlannedPass,
     PrefixPass,
     RegexPass,
     StripPass,
 )
 from gigatok_compile.ir.plan import Table, TableSet
-from gigatok_compile.normalizer.character_tables import ascii_shift, blanked_controls, character_tables
+from gigatok_compile.normalizer.character_tables import CR, ascii_shift, blanked_controls, character_tables
 from gigatok_compile.normalizer.cluster_tables import cluster_tables
 from gigatok_compile.normalizer.data import load_nfc_data
 from gigatok_compile.normalizer.finder import FinderMasks, build_byte_finder, build_finder, format_bytes
@@ -57,29 +59,31 @@ def compile_normalizer(passes: Sequence[PlannedPass]) -> NormalizerCode:
         Unsupported: a Replace whose regex is not regular. PatternError: it does not parse.
         CompileError: a map or an automaton with too many texts or states.
     """
-    tables = TableSet(constants={"pass_count": len(passes)})
+    rows_of_passes = list(_rows(passes))
+    tables = TableSet(constants={"pass_count": len(rows_of_passes)})
     texts: list[str] = []
     rows: list[str] = []
     lines: list[str] = []
     headers: list[str] = []
     shared: set[str] = set()
-    for number, planned in enumerate(passes):
+    for number, (planned, about) in enumerate(rows_of_passes):
         steps = ", ".join(planned.steps)
-        if isinstance(planned.work, StripPass):
-            rows.append(f"{{NULL, NULL, {planned.work.left | planned.work.right << 1}}}")
+        work = planned.work
+        if isinstance(work, StripPass):
+            rows.append(f"{{NULL, NULL, {work.left | work.right << 1}, 0}}")
             lines.append(f"{steps}: blanks at the ends are left out, nothing is copied")
             continue
-        made = _compile(planned, f"pass{number}")
+        made = _compile(work, f"pass{number}")
         for table in made.tables.tables:  # two passes may use the same form
             if table.name not in shared:
                 shared.add(table.name)
                 tables |= TableSet((table,))
         tables |= TableSet(constants={k: v for k, v in made.tables.constants.items() if k not in tables.constants})
         texts.append(f"static const {made.c_type} gt_pass{number} = {made.fields}; /* {steps} */\n")
-        rows.append(f"{{{made.run}, &gt_pass{number}, 0}}")
-        lines.append(f"{steps}: {made.about}")
+        rows.append(f"{{{made.run}, &gt_pass{number}, 0, {len(work.passes) if isinstance(work, FusedPass) else 0}}}")
+        lines.append(f"{steps}: {about}{made.about}")
         headers += [header for header in made.headers if header not in headers]
-    forms = [planned.work.form for planned in passes if isinstance(planned.work, FormPass)]
+    forms = [planned.work.form for planned, _ in rows_of_passes if isinstance(planned.work, FormPass)]
     if forms:
         tables |= pair_table(load_nfc_data(), any(form.endswith("C") for form in forms))
     if not passes:
@@ -92,17 +96,31 @@ def compile_normalizer(passes: Sequence[PlannedPass]) -> NormalizerCode:
         "  gt_outcome (*run)(const void *pass, const uint8_t *p, size_t n, gt_scratch *out, size_t *length); /* NULL: Strip */\n"
         "  const void *pass;\n"
         "  uint8_t strip; /* 1: at the beginning, 2: at the end */\n"
+        "  uint8_t stands_for; /* so many passes after it, which are left out where it does not stop */\n"
         f'}} gt_pass;\n\n{"".join(texts)}\nstatic const gt_pass gt_passes[] = {{\n{body}}};\n\n#include "passes.h"\n'
     )
     return NormalizerCode(tables | TableSet(files={FILE: text}), tuple(lines))
 
 
-def _compile(planned: PlannedPass, name: str) -> _Pass:
-    match planned.work:
+def _rows(passes: Sequence[PlannedPass]) -> Iterator[tuple[PlannedPass, str]]:
+    """Passes as they are tried, what is to be said first of each. A fused one goes before those that it stands for."""
+    for planned in passes:
+        yield planned, ""
+        if isinstance(planned.work, FusedPass):
+            for work in planned.work.passes:
+                yield PlannedPass(planned.steps, work), "if that one stopped, "
+
+
+def _compile(work: NormalizerPass, name: str) -> _Pass:
+    match work:
         case FormPass(form):
             return _form(form)
-        case CharacterPass() as work:
+        case CharacterPass():
             return _characters(work, name)
+        case FusedPass(mapping, ordered, instead):
+            made = _characters(CharacterPass(mapping), name, ordered)
+            about = f"{made.about}; stops at {len(ordered)} characters whose marks have an order, for the {len(instead)} passes that follow"
+            return replace(made, about=about)
         case BytePass():
             return _bytes(name)
         case LiteralPass(pattern, content):
@@ -119,14 +137,14 @@ def _compile(planned: PlannedPass, name: str) -> _Pass:
             tables = TableSet((_text(f"{name}_prefix", prefix),))
             fields = f"{{gt_{name}_prefix, {len(prefix.encode())}}}"
             return _Pass(tables, "gt_put_before", "gt_prefix", fields, f"{prefix!r} before every text; always copies")
-        case RegexPass() as work if (run := single_run(work)) is not None:
+        case RegexPass() if (run := single_run(work)) is not None:
             char, least = run
             finder = build_byte_finder([bytes([char]) * min(least, 3)])
             tables = TableSet((*_finder_tables(finder, name), _text(f"{name}_content", work.content)))
             fields = f"{{{_finder(finder, name)}, {char}, {least}, gt_{name}_content, {len(work.content.encode())}}}"
             about = f"{least} or more of {chr(char)!r} become {work.content!r}; {finder}"
             return _Pass(tables, "gt_replace_runs", "gt_run", fields, about, ("characters.h", "runs.h"))
-        case RegexPass() as work:
+        case RegexPass():
             matcher = compile_matcher(work)
             finder = build_byte_finder(matcher.prefixes)
             tables = TableSet(
@@ -135,9 +153,9 @@ def _compile(planned: PlannedPass, name: str) -> _Pass:
             fields = f"{{{_finder(finder, name)}, {matcher_fields(matcher, name)}, gt_{name}_content, {len(work.content.encode())}}}"
             about = f"matches of {work.pattern!r} become {work.content!r}, {matcher}; {finder}"
             return _Pass(tables, "gt_replace_matches", "gt_matcher", fields, about, ("characters.h", "matcher.h"))
-        case ClusterPass() as work:
+        case ClusterPass():
             return _clusters(work, name)
-    raise AssertionError(planned)
+    raise AssertionError(work)
 
 
 def _form(form: str) -> _Pass:
@@ -150,20 +168,22 @@ def _form(form: str) -> _Pass:
     )
 
 
-def _characters(work: CharacterPass, name: str) -> _Pass:
-    finder = build_finder(work.mapping)
-    made = character_tables(name, work.mapping)
+def _characters(work: CharacterPass, name: str, stops: frozenset[int] = frozenset()) -> _Pass:
+    finder = build_finder(stops.union(work.mapping))
+    made = character_tables(name, work.mapping, stops)
     tables = TableSet((*_finder_tables(finder, name), *made.tables, _text(f"{name}_prefix", work.prefix)))
     arrays = ", ".join(f"gt_{name}_{part}" for part in ("blocks", "text_of", "starts", "texts", "ascii", "prefix"))
-    numbers = f"{len(work.prefix.encode())}, {made.growth}, {int(work.prefix_alone)}"
-    shift = ascii_shift(work.mapping)
+    numbers = f"{made.plain}, {len(work.prefix.encode())}, {made.growth}, {int(work.prefix_alone)}"
+    first, count, shift = ascii_shift(work.mapping) or (0, 0, 0)
+    low, blanks, blank = blanked_controls(work.mapping) or (0, 0, 0)
+    copied = {*range(first, first + count), *(c for c in range(low, low + blanks) if work.mapping[c] == chr(blank))}
     rest = _finder(finder, name)
-    if shift is not None:
-        others = build_finder(c for c in work.mapping if c >= 128)
+    if copied:
+        others = build_finder(stops.union(work.mapping) - copied)
         tables |= TableSet(tuple(_finder_tables(others, f"{name}_rest")))
         rest = _finder(others, f"{name}_rest")
-    first, count, distance = shift or (0, 0, 0)
-    fields = f"{{{_finder(finder, name)}, {arrays}, {numbers}, {first}, {count}, {distance}, {rest}}}"
+    ascii_ = f"{first}, {count}, {shift}, {low}, {blanks}, {blank}"
+    fields = f"{{{_finder(finder, name)}, {arrays}, {numbers}, {ascii_}, {rest}}}"
     about = f"{len(work.mapping)} characters by a table; {finder}"
     if work.prefix:
         about = f"{work.prefix!r} before every text, {about}"
@@ -183,12 +203,12 @@ def _bytes(name: str) -> _Pass:
 
 def _clusters(work: ClusterPass, name: str) -> _Pass:
     made = cluster_tables(work, name)
-    low, count, blank = blanked_controls(work.characters) or (0, 0, 0)
+    low, count, blank = blanked_controls(work.characters, without=[CR]) or (0, 0, 0)
     finder = build_finder(c for c in made.found if not low <= c < low + count or work.characters.get(c) != chr(blank))
     tables = TableSet((*_finder_tables(finder, name), *made.tables))
     arrays = ", ".join(f"gt_{name}_{part}" for part in ("blocks", "text_of", "starts", "texts", "ascii"))
     keys = ", ".join(f"gt_{name}_{part}" for part in ("keys", "key_texts", "key_bytes", "seconds"))
-    numbers = f"NULL, 0, {made.growth}, 1, {low}, {count}, {blank}, {_finder(finder, name)}"
+    numbers = f"NULL, {made.plain}, 0, {made.growth}, 1, 0, 0, 0, {low}, {count}, {blank}, {_finder(finder, name)}"
     fields = f"{{{{{_finder(finder, name)}, {arrays}, {numbers}}}, {keys}, {made.slots_log2}, {made.seconds}}}"
     about = f"{len(work.characters)} characters and {len(work.clusters)} longer keys, by grapheme cluster; {finder}"
     if count:

@@ -68,7 +68,19 @@ class StripPass:
     right: bool
 
 
-NormalizerPass = FormPass | CharacterPass | BytePass | LiteralPass | RegexPass | ClusterPass | PrefixPass | StripPass
+@dataclass(frozen=True, slots=True)
+class FusedPass:
+    """Passes that are one map of characters together, where no marks change places: code point -> text, those that stay left out. A
+    text that holds one of `ordered` goes through the `passes`."""
+
+    mapping: dict[int, str] = field(repr=False)
+    ordered: frozenset[int] = field(repr=False)
+    passes: tuple[FormPass | CharacterPass, ...]
+
+
+NormalizerPass = (
+    FormPass | CharacterPass | FusedPass | BytePass | LiteralPass | RegexPass | ClusterPass | PrefixPass | StripPass
+)
 
 
 @dataclass(frozen=True, slots=True)

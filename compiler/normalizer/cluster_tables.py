@@ -28,6 +28,7 @@ class ClusterTables:
 
     tables: tuple[Table, ...]
     slots_log2: int
+    plain: int
     growth: int
     seconds: int
     found: frozenset[int]
@@ -54,7 +55,7 @@ def cluster_tables(work: ClusterPass, name: str) -> ClusterTables:
         ),
         *grapheme_tables(),
     )
-    return ClusterTables(tables, log2, made.growth, len(ranges), frozenset(seconds | set(work.characters)))
+    return ClusterTables(tables, log2, made.plain, made.growth, len(ranges), frozenset(seconds | set(work.characters)))
 
 
 def _ranges(code_points: set[int]) -> list[list[int]]:
