@@ -186,6 +186,13 @@ GT_INLINE void gt_writer_text(gt_writer *w, const gt_character_map *map, unsigne
     w->to += stop - t;
     return;
   }
+  if (GT_LIKELY(length == 3 && stop - t == 3 && t[1] == 0xFF)) { /* BERT's " 中 " */
+    w->to[0] = t[0];
+    memcpy(w->to + 1, p, 3);
+    w->to[4] = t[2];
+    w->to += 5;
+    return;
+  }
   for (; t < stop; t++) {
     if (*t != 0xFF) {
       *w->to++ = *t;
