@@ -20,7 +20,7 @@ from gigatok_compile.definition.read import read_definition
 from gigatok_compile.driver import analyse, compile_definition, explain_compilation, slow_tiers
 from gigatok_compile.emit.normalizer import compile_normalizer
 from gigatok_compile.errors import CompileError, Unsupported
-from gigatok_compile.ir.normalizer import CharacterPass, FormPass, FusedPass, PrefixPass
+from gigatok_compile.ir.normalizer import CharacterPass, FormPass, FusedPass, PrefixPass, RunPass
 from gigatok_compile.normalizer import normalize_function
 from gigatok_compile.normalizer.finder import build_finder
 from gigatok_compile.normalizer.passes import plan_passes
@@ -368,6 +368,7 @@ def test_chains_become_few_passes() -> None:
         CharacterPass
     ]
     assert passes(chain(prepend("a"), prepend("b"))) == [PrefixPass("ba")]
+    assert passes(regex(" {2,}", "▁")) == [RunPass(" ", 2, "▁")]
     assert passes(chain(kind("NFC"), kind("NFC"))) == [FormPass("NFC")]
     assert passes(chain(prepend(""), literal("a", "a"), literal("ab", "ab"), strip(False, False), chain())) == []
 

@@ -63,6 +63,7 @@ HEADERS = (
     "added.h",
     "finder.h",
     "characters.h",
+    "form_scan.h",
     "normalize.h",
     "clusters.h",
     "matcher.h",

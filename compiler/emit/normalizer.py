@@ -17,6 +17,7 @@ from gigatok_compile.ir.normalizer import (
     PlannedPass,
     PrefixPass,
     RegexPass,
+    RunPass,
     StripPass,
 )
 from gigatok_compile.ir.plan import Table, TableSet
@@ -24,7 +25,7 @@ from gigatok_compile.normalizer.character_tables import CR, ascii_shift, blanked
 from gigatok_compile.normalizer.cluster_tables import cluster_tables
 from gigatok_compile.normalizer.data import load_nfc_data
 from gigatok_compile.normalizer.finder import FinderMasks, build_byte_finder, build_finder, format_bytes
-from gigatok_compile.normalizer.matcher import compile_matcher, single_run
+from gigatok_compile.normalizer.matcher import compile_matcher
 from gigatok_compile.normalizer.matcher_tables import matcher_fields, matcher_tables
 from gigatok_compile.normalizer.tables import form_descriptor, form_flags, form_tables, nfc_leads, pair_table
 from gigatok_runtime.byte_level import BYTE_TO_CHAR
@@ -137,12 +138,13 @@ def _compile(work: NormalizerPass, name: str) -> _Pass:
             tables = TableSet((_text(f"{name}_prefix", prefix),))
             fields = f"{{gt_{name}_prefix, {len(prefix.encode())}}}"
             return _Pass(tables, "gt_put_before", "gt_prefix", fields, f"{prefix!r} before every text; always copies")
-        case RegexPass() if (run := single_run(work)) is not None:
-            char, least = run
-            finder = build_byte_finder([bytes([char]) * min(least, 3)])
-            tables = TableSet((*_finder_tables(finder, name), _text(f"{name}_content", work.content)))
-            fields = f"{{{_finder(finder, name)}, {char}, {least}, gt_{name}_content, {len(work.content.encode())}}}"
-            about = f"{least} or more of {chr(char)!r} become {work.content!r}; {finder}"
+        case RunPass(character, least, content):
+            finder = build_byte_finder([character.encode() * min(least, 3)])
+            tables = TableSet((*_finder_tables(finder, name), _text(f"{name}_content", content)))
+            fields = (
+                f"{{{_finder(finder, name)}, {ord(character)}, {least}, gt_{name}_content, {len(content.encode())}}}"
+            )
+            about = f"{least} or more of {character!r} become {content!r}; {finder}"
             return _Pass(tables, "gt_replace_runs", "gt_run", fields, about, ("characters.h", "runs.h"))
         case RegexPass():
             matcher = compile_matcher(work)

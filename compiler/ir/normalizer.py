@@ -45,6 +45,15 @@ class RegexPass:
 
 
 @dataclass(frozen=True, slots=True)
+class RunPass:
+    """An ASCII character `least` times or more, as many as there are, for text."""
+
+    character: str
+    least: int
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterPass:
     """Grapheme clusters and characters by the maps of a charsmap: code point -> text, and for clusters of several characters
     and less than six bytes, the bytes that they begin with -> text."""
@@ -79,7 +88,16 @@ class FusedPass:
 
 
 NormalizerPass = (
-    FormPass | CharacterPass | FusedPass | BytePass | LiteralPass | RegexPass | ClusterPass | PrefixPass | StripPass
+    FormPass
+    | CharacterPass
+    | FusedPass
+    | BytePass
+    | LiteralPass
+    | RunPass
+    | RegexPass
+    | ClusterPass
+    | PrefixPass
+    | StripPass
 )
 
 

@@ -18,7 +18,7 @@ from gigatok_compile.errors import CompileError
 from gigatok_compile.ir.automaton import DEAD, BoundaryAutomaton
 from gigatok_compile.ir.lookahead import LookAhead
 from gigatok_compile.ir.normalizer import RegexPass
-from gigatok_compile.ir.pattern import Anchor, Concat, Literal, PatternAst, Quantified
+from gigatok_compile.ir.pattern import Anchor, Concat, PatternAst
 from gigatok_compile.ir.tags import Range, TagProgram
 from gigatok_compile.pattern.parse import parse_pattern
 from gigatok_compile.pattern.partition import partition
@@ -74,18 +74,6 @@ def compile_matcher(work: RegexPass) -> Matcher:
     program = partition(ast)
     look, automaton = boundary_automaton(program)
     return build_matcher(program, look, automaton, work.content, anchored)
-
-
-def single_run(work: RegexPass) -> tuple[int, int] | None:
-    """(character, least number) of a pattern that is one ASCII character so many times or more, as many as there are; else None.
-
-    Raises:
-        PatternError: the pattern does not parse.
-    """
-    match parse_pattern(work.pattern, "oniguruma", work.where).root:
-        case Quantified(item=Literal(code_point=c), low=low, high=None, mode="greedy") if c < 0x80 and low > 0:
-            return c, low
-    return None
 
 
 def _without_anchor(ast: PatternAst) -> tuple[PatternAst, bool]:

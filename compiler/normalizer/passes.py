@@ -21,11 +21,14 @@ from gigatok_compile.ir.normalizer import (
     PlannedPass,
     PrefixPass,
     RegexPass,
+    RunPass,
     StripPass,
 )
+from gigatok_compile.ir.pattern import Literal, Quantified
 from gigatok_compile.normalizer.charsmap import Charsmap
 from gigatok_compile.normalizer.data import load_nfc_data
 from gigatok_compile.normalizer.tables import decompositions
+from gigatok_compile.pattern.parse import parse_pattern
 from gigatok_compile.unicode.components import component_ranges, lowercase_map
 
 _BLANKS = (
@@ -85,7 +88,7 @@ def _passes_of(step: NormalizerStep) -> Iterator[NormalizerPass]:
             if charsmap.clusters or charsmap.characters:
                 yield ClusterPass(charsmap.characters, charsmap.clusters)
         case "Replace" if "regex" in options:
-            yield RegexPass(options["regex"], options["content"], f"{step.where}.pattern.Regex")
+            yield _regex(options["regex"], options["content"], f"{step.where}.pattern.Regex")
         case "Replace":
             yield from _literal(options["string"], options["content"], step.where)
         case "SentencePiece":
@@ -99,6 +102,14 @@ def _literal(pattern: str, content: str, where: str) -> Iterator[NormalizerPass]
         yield RegexPass("", content, f"{where}.pattern.String")
     elif pattern != content:
         yield CharacterPass({ord(pattern): content}) if len(pattern) == 1 else LiteralPass(pattern, content)
+
+
+def _regex(pattern: str, content: str, where: str) -> RunPass | RegexPass:
+    """Raises PatternError: the pattern does not parse."""
+    match parse_pattern(pattern, "oniguruma", where).root:
+        case Quantified(item=Literal(code_point=c), low=low, high=None, mode="greedy") if c < 0x80 and low > 0:
+            return RunPass(chr(c), low, content)
+    return RegexPass(pattern, content, where)
 
 
 def _bert(options: Mapping[str, bool]) -> Iterator[NormalizerPass]:
