@@ -70,6 +70,17 @@ def test_the_list_of_packages_is_the_folders_with_python_files(root: Path, proje
     assert set(project["tool"]["setuptools"]["packages"]) == folders
 
 
+def test_no_compiled_package_is_tracked(root: Path) -> None:
+    """`gigatok-compile FILE` in the checkout leaves one there, with a vocabulary that may not be ours to pass on."""
+    if not (root / ".git").exists():
+        return
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert "pyproject.toml" in tracked
+    assert [name for name in tracked if name.endswith("definition.npz")] == []
+
+
 def test_the_version_is_said_once(project: dict[str, Any], root: Path) -> None:
     import gigatok_compile
 
