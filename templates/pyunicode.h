@@ -42,9 +42,9 @@ static inline unsigned pygt_take(const uint8_t *p, uint32_t *c) {
   return 4;
 }
 
-/* The loop for each width. Sixteen ASCII characters at a time where there are as many; three-byte characters (most of what is
- * no ASCII in the scripts whose texts are long) four at a time. `p` is well-formed; PYGT_PIECE_SLACK bytes after it can be
- * read; there is room for `room` characters. How many there are, or SIZE_MAX if there is no room. */
+/* The loop for each width: sixteen ASCII characters at a time where there are as many, others one by one. `p` is well-formed;
+ * PYGT_PIECE_SLACK bytes after it can be read; there is room for `room` characters. How many there are, or SIZE_MAX if there is
+ * no room. */
 #define PYGT_WIDEN(name, type)                                                                                       \
   static size_t name(const uint8_t *p, size_t n, type *out, size_t room) {                                           \
     const uint8_t *const end = p + n;                                                                                \

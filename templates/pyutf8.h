@@ -44,23 +44,18 @@ static uint8_t *pygt_utf8_from_ucs1(const Py_UCS1 *s, size_t n, uint8_t *out) {
   return out;
 }
 
-static uint8_t *pygt_utf8_from_ucs2(const Py_UCS2 *s, size_t n, uint8_t *out) {
-  for (size_t i = 0; i < n; i++) {
-    const uint32_t c = s[i];
-    if ((c & 0xF800) == 0xD800) return NULL;
-    out = pygt_put(out, c);
+#define PYGT_UTF8(width, type)                                                       \
+  static uint8_t *pygt_utf8_from_ucs##width(const type *s, size_t n, uint8_t *out) { \
+    for (size_t i = 0; i < n; i++) {                                                 \
+      const uint32_t c = s[i];                                                       \
+      if ((c & 0xFFFFF800) == 0xD800) return NULL;                                   \
+      out = pygt_put(out, c);                                                        \
+    }                                                                                \
+    return out;                                                                      \
   }
-  return out;
-}
-
-static uint8_t *pygt_utf8_from_ucs4(const Py_UCS4 *s, size_t n, uint8_t *out) {
-  for (size_t i = 0; i < n; i++) {
-    const uint32_t c = s[i];
-    if ((c & 0xFFFFF800) == 0xD800) return NULL;
-    out = pygt_put(out, c);
-  }
-  return out;
-}
+PYGT_UTF8(2, Py_UCS2)
+PYGT_UTF8(4, Py_UCS4)
+#undef PYGT_UTF8
 
 #ifdef PYGT_FOURS
 /* The same with four characters at a time, `most` at once where they are ASCII. */

@@ -13,6 +13,7 @@ import itertools
 import json
 import lzma
 import os
+import runpy
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -197,11 +198,5 @@ def pair(request: pytest.FixtureRequest, folder: Path) -> tuple[modules.Built, m
 @pytest.fixture(scope="session")
 def fours_as_c() -> str:
     """The tables of templates/pyfours.h as C text, for programs that include it without a module's tables."""
-    tables = utf8_tables()
-    constants = [f"#define GT_{name.upper()} {value}\n" for name, value in tables.constants.items()]
-    arrays = [
-        f"static const {table.c_type} gt_{table.name}[] __attribute__((aligned({table.align}))) = "
-        f"{{{','.join(map(str, table.data.tolist()))}}};\n"
-        for table in tables.tables
-    ]
-    return "".join(["#include <stdint.h>\n", *constants, *arrays])
+    harness = runpy.run_path(str(Path(__file__).with_name("kernel_harness.py")))
+    return str(harness["table_source"](utf8_tables()))

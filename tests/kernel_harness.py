@@ -37,7 +37,8 @@ def table_source(tables: TableSet) -> str:
         values = table.data if table.data.size else np.zeros(1, table.data.dtype)
         text = ",".join(str(v) + ("ULL" if table.data.dtype == np.uint64 else "") for v in values.tolist())
         lines.append(
-            f"static const {table.c_type} gt_{table.name}[{values.size}] __attribute__((unused)) = {{{text}}};"
+            f"static const {table.c_type} gt_{table.name}[{values.size}] "
+            f"__attribute__((unused, aligned({table.align}))) = {{{text}}};"
         )
     lines += [f"#define GT_{name.upper()} {value}" for name, value in tables.constants.items()]
     return "\n".join(lines) + "\n"

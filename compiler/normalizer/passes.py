@@ -26,10 +26,10 @@ from gigatok_compile.ir.normalizer import (
 )
 from gigatok_compile.ir.pattern import Literal, Quantified
 from gigatok_compile.normalizer.charsmap import Charsmap
-from gigatok_compile.normalizer.data import load_nfc_data
-from gigatok_compile.normalizer.tables import decompositions
+from gigatok_compile.normalizer.data import form_arrays
 from gigatok_compile.pattern.parse import parse_pattern
 from gigatok_compile.unicode.components import component_ranges, lowercase_map
+from gigatok_runtime.normalization_form import NormalizationForm
 
 _BLANKS = (
     (9, 13),
@@ -168,22 +168,14 @@ def _fused(form: FormPass, then: CharacterPass) -> CharacterPass | FusedPass | N
     to put neighbouring marks in order, and of that nothing is seen where at most one of them stays."""
     if form.form not in ("NFD", "NFKD"):
         return None
-    data = load_nfc_data()
-    kept = {c for c in data.classes if then.mapping.get(c, chr(c))}
+    normalize = NormalizationForm(form_arrays(compatibility="K" in form.form), form.form)
+    kept = {ord(mark) for mark in normalize.classes if then.mapping.get(ord(mark), mark)}
     if len(kept) > _MOST_KEPT:
         return None
-    apart = {c: "".join(map(chr, parts)) for c, parts in decompositions(data, form.form).items()}
-    apart |= {c: _syllable(c) for c in range(0xAC00, 0xD7A4)}
-    ordered = kept | {c for c, text in apart.items() if any(ord(char) in kept for char in text)}
+    apart = {ord(char): normalize(char) for char in sorted(normalize.unsafe)}
+    ordered = frozenset(c for c, text in apart.items() if any(ord(char) in kept for char in text))
     mapping = compose_maps(apart, then.mapping)
-    return FusedPass(mapping, frozenset(ordered), (form, then)) if ordered else CharacterPass(mapping)
-
-
-def _syllable(c: int) -> str:
-    """The two or three letters of a Hangul syllable (The Unicode Standard, section 3.12)."""
-    lead, rest = divmod(c - 0xAC00, 21 * 28)
-    vowel, tail = divmod(rest, 28)
-    return chr(0x1100 + lead) + chr(0x1161 + vowel) + (chr(0x11A7 + tail) if tail else "")
+    return FusedPass(mapping, ordered, (form, then)) if ordered else CharacterPass(mapping)
 
 
 def compose_maps(first: Mapping[int, str], second: Mapping[int, str]) -> dict[int, str]:
