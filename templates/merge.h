@@ -10,7 +10,7 @@
  *
  *   n <= 3      by hand
  *   n <= 32     the keys of all pairs in an array, their minimum taken each step; tokens in a linked list. In gt_merge_many
- *               six words advance together, without branches: alone, each step waits for the one before.
+ *               twelve words advance together, without branches: alone, each step waits for the one before.
  *   longer      a tree of minima over the pairs: n log n, no recursion
  *
  * Figures, and what was tried and dropped: docs/merge.md. */
@@ -38,10 +38,13 @@ GT_INLINE uint32_t gt_token_number(uint64_t token) { return (uint32_t)(token >> 
 
 /* What the pair makes, as a key without position; GT_NO_PAIR or more if it does not merge. Token 0 merges with nothing:
  * no entry has 0 for its left or its right. The index is inside: the table has a place for every base and number. */
+GT_INLINE const uint64_t *gt_pair_place(uint64_t left, uint64_t right) {
+  const uint32_t base = (uint32_t)(left >> GT_MERGE_POSITION_BITS) & GT_BASE_MASK;
+  return gt_merge_pairs + (base + gt_token_number(right));
+}
 GT_INLINE uint64_t gt_pair_key(uint64_t left, uint64_t right) {
   const uint64_t number = left >> GT_NUMBER_SHIFT;
-  const uint32_t base = (uint32_t)(left >> GT_MERGE_POSITION_BITS) & GT_BASE_MASK;
-  return gt_merge_pairs[base + gt_token_number(right)] ^ number << GT_CHECK_SHIFT;
+  return *gt_pair_place(left, right) ^ number << GT_CHECK_SHIFT;
 }
 
 /* The id of a token; GT_NONE for token 0. */
@@ -202,6 +205,9 @@ typedef struct {
   uint64_t token[GT_LANE_BYTES + 2];
   uint8_t next[40], previous[40];
   size_t count;
+  /* a merge that is begun: the positions of the new token and of the one before it, and where the keys of their new pairs are */
+  size_t at, before;
+  const uint64_t *place_at, *place_before;
 } gt_lane;
 
 static const uint8_t gt_lane_next[40] = {0,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
@@ -255,7 +261,8 @@ GT_INLINE uint64_t gt_lane_best(const gt_lane *lane, size_t size) {
 #endif
 }
 
-/* Merge the pair whose key is `best`; nothing happens if that is no pair. No branches. */
+/* Merge the pair whose key is `best`; nothing happens if that is no pair. No branches. The keys of the new pairs are left to
+ * gt_lane_keys, so that they can be fetched meanwhile. */
 GT_INLINE void gt_lane_merge(gt_lane *lane, uint64_t best) {
   const uint64_t merges = -(uint64_t)(best < GT_NO_PAIR);
   const size_t at = best & (GT_POSITIONS - 1) & merges;
@@ -267,8 +274,16 @@ GT_INLINE void gt_lane_merge(gt_lane *lane, uint64_t best) {
   lane->count += merges; /* minus one */
   lane->key[gone % GT_POSITIONS] = GT_KEY_NONE;
   /* position 0 comes here with token 0 on one side, so it stays no pair */
-  lane->key[before] = gt_pair_key(lane->token[before], token) | before;
-  lane->key[at] = gt_pair_key(token, lane->token[after]) | at;
+  lane->at = at;
+  lane->before = before;
+  lane->place_before = gt_pair_place(lane->token[before], token);
+  lane->place_at = gt_pair_place(token, lane->token[after]);
+}
+
+GT_INLINE void gt_lane_keys(gt_lane *lane) {
+  const size_t at = lane->at, before = lane->before;
+  lane->key[before] = (*lane->place_before ^ lane->token[before] >> GT_NUMBER_SHIFT << GT_CHECK_SHIFT) | before;
+  lane->key[at] = (*lane->place_at ^ lane->token[at] >> GT_NUMBER_SHIFT << GT_CHECK_SHIFT) | at;
 }
 
 /* The ids of a word of at least 4 bytes. Four are stored at once: most words have two or three. */
@@ -292,6 +307,7 @@ GT_INLINE size_t gt_merge_one(const uint8_t *p, size_t n, uint32_t *out, size_t 
     const uint64_t best = gt_lane_best(&lane, size);
     if (best >= GT_NO_PAIR) break;
     gt_lane_merge(&lane, best);
+    gt_lane_keys(&lane);
   }
   return gt_lane_ids(&lane, out);
 }
@@ -414,7 +430,7 @@ static inline size_t gt_merge(const uint8_t *p, size_t n, uint32_t *out, gt_scra
   return n <= 16 ? gt_merge_one(p, n, out, 16) : gt_merge_one(p, n, out, 32);
 }
 
-#define GT_LANES 6
+#define GT_LANES 12
 
 /* lanes + w, so that the compiler sees a pointer and no array: its own addresses take a fifth more instructions. */
 GT_INLINE gt_lane *gt_lane_at(gt_lane *lanes, size_t w) {
@@ -437,7 +453,10 @@ GT_INLINE void gt_merge_lanes(gt_piece *pieces, const uint8_t *which, size_t cou
       const uint64_t best = gt_lane_best(lane, size);
       any = gt_min64(any, best);
       gt_lane_merge(lane, best);
+      __builtin_prefetch(lane->place_before);
+      __builtin_prefetch(lane->place_at);
     }
+    for (size_t w = 0; w < count; w++) gt_lane_keys(gt_lane_at(lanes, w));
   } while (any < GT_NO_PAIR);
   for (size_t w = 0; w < count; w++) {
     pieces[which[w]].count = (uint32_t)gt_lane_ids(gt_lane_at(lanes, w), pieces[which[w]].ids);
