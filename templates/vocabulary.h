@@ -18,12 +18,22 @@ GT_INLINE const uint64_t *gt_word_bucket(uint64_t hash) {
   return gt_word_buckets + 8 * ((hash >> 32) * GT_WORD_BUCKET_COUNT >> 32);
 }
 
-GT_INLINE void gt_word16_prefetch(uint64_t lo, uint64_t hi) { __builtin_prefetch(gt_word_bucket(gt_hash16(lo, hi))); }
+/* A word with this hash may be an entry. The bits stay in a near cache; most new words have none, and need no look at the table. */
+GT_INLINE int gt_may_be_word(uint64_t hash) {
+  const uint64_t bit = hash >> (64 - GT_SHORT_WORD_BITS);
+  return gt_short_words[bit >> 3] >> (bit & 7) & 1;
+}
+
+GT_INLINE void gt_word16_prefetch(uint64_t lo, uint64_t hi) {
+  const uint64_t hash = gt_hash16(lo, hi);
+  __builtin_prefetch(gt_may_be_word(hash) ? gt_word_bucket(hash) : gt_word_buckets);
+}
 
 /* The id of a word by its bytes, padded with 0xFF to 16: an entry that encodes to itself, or with GT_IGNORE_MERGES any
  * entry. GT_NONE if it is neither. */
 GT_INLINE uint32_t gt_word16(uint64_t lo, uint64_t hi) {
   const uint64_t hash = gt_hash16(lo, hi);
+  if (!gt_may_be_word(hash)) return GT_NONE;
   for (const uint64_t *bucket = gt_word_bucket(hash);; bucket += 8) {
     /* masks, not branches: which of the three it is cannot be foreseen */
     const uint32_t first = -(uint32_t)(((bucket[0] ^ lo) | (bucket[3] ^ hi)) == 0);

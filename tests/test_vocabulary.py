@@ -224,9 +224,18 @@ def test_common_words_are_in_their_home_bucket(gpt2):
     assert (~at_home[:10000]).sum() < 100
 
 
+def test_a_bit_for_each_word(gpt2):
+    words = {token: number for number, token in enumerate(gpt2.tokens) if len(token) <= 16}
+    table = build_word_table(words)
+    shift = np.uint64(64 - (len(table.shorter).bit_length() - 1))
+    assert table.shorter[hash16(*word_keys(list(words))) >> shift].all()
+    others = [token + b"#" for token in words if len(token) < 16 and token + b"#" not in words]
+    assert table.shorter[hash16(*word_keys(others)) >> shift].mean() < 0.13
+
+
 def test_no_words():
     table = build_word_table({})
-    assert (table.count, table.home) == (0, 1)
+    assert (table.count, table.home, table.shorter.any()) == (0, 1, False)
 
 
 # ---------------------------------------------------------------------- safe cuts

@@ -15,6 +15,9 @@ word's hash: a word that is not there is looked for in the next bucket only if i
 
 The hash is the same on every CPU (templates/vocabulary.h: gt_hash16) and is written here a second time, in numpy.
 
+Most words that are asked for are no entries, and a table of megabytes is in no near cache. So there is a bit for each word by the
+top bits of its hash, 8 to 16 bits an entry, which is looked at first.
+
 Longer entries are found by walking the trie, which few longer words need: of clauses of Chinese or Japanese, which are no
 entries, a walk costs a dozen cache misses to learn that. So there is a bit for each, by the hash that the caches use for words
 of that length (gt_hash_bytes), with 16 to 32 bits an entry.
@@ -39,10 +42,11 @@ HASH_HIGH = 0xC2B2AE3D27D4EB4F
 
 @dataclass(frozen=True, slots=True)
 class WordTable:
-    """buckets: (n, 8) uint64 as drawn above. count: words in it. away: how many are not in their home bucket. longer: (2**k,) bool,
-    by the top bits of gt_hash_bytes, whether there may be a longer word."""
+    """buckets: (n, 8) uint64 as drawn above. count: words in it. away: how many are not in their home bucket. shorter, longer: (2**k,)
+    bool, by the top bits of gt_hash16 and gt_hash_bytes, whether there may be a word with this hash, and a longer one."""
 
     buckets: npt.NDArray[np.uint64]
+    shorter: npt.NDArray[np.bool_]
     longer: npt.NDArray[np.bool_]
     home: int  # buckets a hash can point to; a few more follow
     count: int
@@ -58,12 +62,21 @@ class WordTable:
                     "buckets: three low and three high keys, three ids, turned away",
                 ),
                 Table(
+                    "short_words",
+                    np.packbits(self.shorter, bitorder="little"),
+                    "a bit by a word's hash: it may be in a bucket",
+                ),
+                Table(
                     "long_words",
                     np.packbits(self.longer, bitorder="little"),
                     "a bit by a longer word's hash: it may be an entry",
                 ),
             ),
-            {"word_bucket_count": self.home, "long_word_bits": len(self.longer).bit_length() - 1},
+            {
+                "word_bucket_count": self.home,
+                "short_word_bits": len(self.shorter).bit_length() - 1,
+                "long_word_bits": len(self.longer).bit_length() - 1,
+            },
         )
 
 
@@ -97,13 +110,16 @@ def build_word_table(words: dict[bytes, int], longer: Collection[bytes] = ()) ->
     table[bucket, place], table[bucket, 3 + place], ids[bucket, place] = flat[:, 0], flat[:, 1], flat[:, 2]
     table[:, 6] = ids[:, 0] | ids[:, 1] << np.uint64(32)
     table[:, 7] = ids[:, 2] | ids[:, 3] << np.uint64(32)
-    return WordTable(table, _filter(longer), home, len(words), away)
+    shorter = _filter(hashes, 8)
+    longer_hashes = np.array([hash_bytes(word) for word in longer], dtype=np.uint64)
+    return WordTable(table, shorter, _filter(longer_hashes, 16), home, len(words), away)
 
 
-def _filter(words: Collection[bytes]) -> npt.NDArray[np.bool_]:
-    bits = max(6, (16 * len(words) - 1).bit_length())
+def _filter(hashes: npt.NDArray[np.uint64], sparse: int) -> npt.NDArray[np.bool_]:
+    """(2**k,) bool, set at the top k bits of each hash, with at least `sparse` bits for each."""
+    bits = max(6, (sparse * len(hashes) - 1).bit_length())
     found = np.zeros(1 << bits, dtype=np.bool_)
-    found[[hash_bytes(word) >> (64 - bits) for word in words]] = True
+    found[hashes >> np.uint64(64 - bits)] = True
     return found
 
 
