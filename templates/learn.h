@@ -2,7 +2,8 @@
  * the other (see merge.h), and look-ups overlap. Counted phases, as in encode.inc.h:
  *
  *   find     the rest of the line's group, the arena, the baked words
- *   cut      what is left, into stretches between safe cuts (or a word that has none waits to be merged)
+ *   cut      what is left, and for the first time in the batch, into stretches between safe cuts (or a word that has none waits to
+ *            be merged)
  *   probe    the `parts` table by the stretch's bytes; what misses it is listed, no branch taken
  *   look up  `words` and the baked words for the missed, which else wait to be merged
  *   merge    all that waits, together
@@ -43,6 +44,23 @@ static gt_value gt_find_missed(gt_thread *t, const gt_miss *miss, const uint8_t 
   return entry;
 }
 
+/* A new word is new more than once in a batch as often as not: a name, say. The number of the one of this batch that is the same,
+ * or GT_NONE; one that is overlooked is merged again. */
+GT_INLINE uint32_t gt_learnt_now(gt_thread *t, const gt_miss *miss, const uint8_t *text, const uint8_t *p, size_t n) {
+  uint16_t *const recent = &t->recent[gt_hash16(miss->lo, miss->hi) >> (64 - GT_RECENT_BITS)];
+  const uint32_t number = *recent;
+  *recent = (uint16_t)t->new_count;
+  if (number >= t->new_count) return GT_NONE; /* left from a batch before */
+  const gt_miss *const other = &t->misses[t->new_words[number].miss];
+  if (other->lo != miss->lo || other->hi != miss->hi) return GT_NONE;
+  if (n > 16) {
+    const uint32_t at = t->starts[other->index];
+    if (GT_PIECE_STOP(t, other->index) - at != n || memcmp(text + at, p, n) != 0) return GT_NONE;
+  }
+  *recent = (uint16_t)number;
+  return number;
+}
+
 /* [p, p + n) is to be merged: its number among the pieces that are. */
 GT_INLINE uint32_t gt_wait(gt_thread *t, const uint8_t *p, size_t n) {
   uint32_t *const ids = t->side + GT_SIDE + t->merged_used;
@@ -51,9 +69,16 @@ GT_INLINE uint32_t gt_wait(gt_thread *t, const uint8_t *p, size_t n) {
   return t->piece_count++;
 }
 
+/* It is no use to look for safe cuts: the scan has cut what is long, or all is ASCII (see gt_may_cut), which the key tells. */
+GT_INLINE int gt_is_one(const gt_thread *t, const gt_miss *miss, size_t n) {
+  if (n <= t->uncut) return 1;
+  return n <= 16 && !GT_CHARACTERS &&
+         !(((miss->lo & ~gt_pads[n][0]) | (miss->hi & ~gt_pads[n][1])) & 0x8080808080808080ull);
+}
+
 /* The words of the missed pieces that t->missed[0 .. unknown) tells of: found, waiting to be merged, or cut to stretches. */
 static int gt_find_or_cut(gt_thread *t, const uint8_t *text, const uint8_t *limit, size_t unknown) {
-  t->new_count = t->stretch_count = t->piece_count = 0;
+  t->new_count = t->again_count = t->stretch_count = t->piece_count = 0;
   t->merged_used = 0;
   for (size_t u = 0; u < unknown; u++) {
     const gt_miss *const miss = &t->misses[t->missed[u]];
@@ -71,8 +96,14 @@ static int gt_find_or_cut(gt_thread *t, const uint8_t *text, const uint8_t *limi
       t->values[miss->index] = value;
       continue;
     }
+    const uint32_t same = gt_learnt_now(t, miss, text, text + at, n);
+    if (same != GT_NONE) {
+      t->again[t->again_count++] = (gt_again){miss->index, same};
+      continue;
+    }
     gt_new_word *const word = &t->new_words[t->new_count++];
-    const uint32_t first = t->stretch_count, stretches = gt_cut_word(text, at, n, t->stretches + first);
+    const uint32_t first = t->stretch_count;
+    const uint32_t stretches = gt_is_one(t, miss, n) ? 1 : gt_cut_word(text, at, n, t->stretches + first);
     if (stretches > 1) {
       t->stretch_count += stretches;
       *word = (gt_new_word){t->missed[u], first, first + stretches};
@@ -177,6 +208,8 @@ static void gt_join_words(gt_thread *t, const uint8_t *text) {
     }
     t->values[miss->index] = gt_settle_word(t, miss, p, n, ids, count);
   }
+  for (size_t a = 0; a < t->again_count; a++)
+    t->values[t->again[a].index] = t->values[t->misses[t->new_words[t->again[a].word].miss].index];
 }
 
 /* Values of the pieces that t->misses[t->missed[0 .. unknown)] tell of. 64 bytes can be read after the text. 0 without

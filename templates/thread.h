@@ -34,6 +34,7 @@ typedef struct { uint64_t hash; uint32_t at, length; } gt_long_slot; /* length 0
 #define GT_SEEN_ONCE 0xFFFFFFFFu /* `at` of a long word that came once: nothing is kept of it yet */
 
 #define GT_PART_BITS 13 /* 256 KiB */
+#define GT_RECENT_BITS 10
 /* GT_WORD_BITS_FIRST is a constant of the module: `words` begins with the contents of gt_words_first and grows */
 #define GT_WORD_BITS_LAST 19  /* 16 MiB */
 #define GT_LONG_BITS_FIRST 12 /* 64 KiB */
@@ -65,6 +66,11 @@ typedef struct {
   uint32_t at, length;
 } gt_stretch;
 
+/* A piece, and the new word of its batch that it is. */
+typedef struct {
+  uint32_t index, word;
+} gt_again;
+
 typedef struct gt_thread {
   gt_hot_slot *hot;
   gt_word_slot *words;
@@ -81,6 +87,8 @@ typedef struct gt_thread {
   uint32_t *ids; /* result of gt_encode_into */
   size_t id_capacity;
   struct gt_thread *next_free;
+  uint16_t recent[1 << GT_RECENT_BITS]; /* numbers of the batch's new words, by their hashes */
+  size_t uncut;                         /* pieces of the batch of so many bytes or fewer have no safe cuts that are worth it */
   /* one batch: the pieces of a chunk */
   uint32_t starts[GT_CHUNK + 128];
 #if GT_REMOVES
@@ -95,8 +103,9 @@ typedef struct gt_thread {
   gt_new_word new_words[GT_CHUNK + 16];
   gt_stretch stretches[GT_CHUNK + 16];
   gt_value part_values[GT_CHUNK + 16];
+  gt_again again[GT_CHUNK + 16];
   gt_piece pieces[GT_CHUNK + 16];
-  uint32_t new_count, stretch_count, piece_count;
+  uint32_t new_count, again_count, stretch_count, piece_count;
 } gt_thread;
 
 /* Where piece i of the batch stops. Text that is removed lies between pieces; without it they tile the text. */

@@ -42,8 +42,8 @@ static int look(const gt_thread *t) {
     seen_once += slot->at == GT_SEEN_ONCE;
   }
   if (longs != t->long_count) return 8;
-  fprintf(stderr, "words %zu, in the arena %zu, long words %zu, seen once %zu, arena %zu, bits %u %u\n", used, in_arena, longs, seen_once,
-          t->arena_used, t->word_bits, t->long_bits);
+  fprintf(stderr, "words %zu, in the arena %zu, long words %zu, seen once %zu, arena %zu, bits %u %u, last batch: new %u again %u\n", used,
+          in_arena, longs, seen_once, t->arena_used, t->word_bits, t->long_bits, t->new_count, t->again_count);
   return 0;
 }
 
@@ -82,6 +82,8 @@ class Look:
     arena: int
     word_bits: int
     long_bits: int
+    new: int  # words that the last batch learnt
+    again: int  # pieces of it that are one of these, come again
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,16 @@ def test_words_learnt_twice_in_a_batch_are_kept_once(tree: Tree) -> None:
     assert looks[0].longs > LONG_WORDS * 99 // 100, "lines without room"
     assert looks[0].seen_once == 0, "there was room"
     assert looks[2].words < looks[0].words * 1.01, "nearly all were known: some groups of lines are full"
+
+
+def test_words_that_come_again_in_their_batch_are_merged_once(tree: Tree) -> None:
+    rng = random.Random(10)
+    words = [*made_up(rng, 20, 6, 16), *made_up(rng, 20, 20, 30)]
+    words += [words[-1][:-1], words[-1] + "s"]
+    text = "".join(f" {word}" for word in rng.sample(words, len(words)) * 3)
+    assert len(text) < 4096, "one batch"
+    _, looks = tree.run(text, "-DEMPTIED=0")
+    assert (looks[0].new, looks[0].again) == (42, 2 * 42)
 
 
 def test_long_words_wait_for_their_second_time_where_half_of_the_arena_is_used(tree: Tree) -> None:
