@@ -29,6 +29,8 @@ typedef struct {
 typedef struct {
   uint32_t *starts, *starts_end; /* room for GT_CHUNK + 64 */
   uint32_t *stops, *stops_end;   /* the same; not touched unless GT_REMOVES */
+  int cut_long;                  /* asked for: long pieces cut where no entry lies across (wide_cuts.h) */
+  int wide;                      /* they are, in this chunk */
 } gt_places;
 
 /* Where the chunk at p ends: between two characters. */

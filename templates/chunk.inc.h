@@ -41,6 +41,13 @@ GT_NOINLINE void GT_ISA(gt_cut_chunk)(const uint8_t *p, unsigned n, unsigned rig
   const uint64_t inside = ~0ull >> (63 - (count - 1) % 64);
   masks.starts[(count - 1) / 64] &= inside;
   masks.starts[(count - 1) / 64 + 1] = 0;
+#if GT_CUTS_WIDE
+  places->wide = 0;
+  if (places->cut_long && (GT_BYTES || 32 * count < 31 * n)) {
+    places->starts_end = GT_ISA(gt_wide_places)(p, masks.starts, leads, n, places->starts, &places->wide);
+    return;
+  }
+#endif
   places->starts_end = GT_ISA(gt_places)(masks.starts, leads, n, count, places->starts);
 #if GT_REMOVES
   masks.stops[(count - 1) / 64] &= inside;

@@ -3,3 +3,4 @@
 #define gt_deposit_automaton gt_deposit_swar
 #define gt_flatten_automaton gt_flatten_swar
 #define gt_push_zero_automaton gt_push_zero_swar
+#define gt_wide_cuts_automaton gt_wide_cuts_swar

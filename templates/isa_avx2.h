@@ -113,6 +113,8 @@ GT_INLINE uint64_t gt_push_zero_avx2(uint64_t bits, uint64_t x) {
   return bits;
 }
 
+#define gt_wide_cuts_avx2 gt_wide_cuts_swar
+
 #if GT_BITSTREAM
 GT_INLINE __m256i gt_codes_avx2(unsigned c, __m256i tags) {
   const __m256i low = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(gt_tag_codes + 64 * c)));

@@ -223,3 +223,52 @@ GT_INLINE void gt_class_words_avx512(const uint8_t *tags, gt_word_avx512 *words)
   }
 }
 #endif
+
+#if GT_CUTS_WIDE
+/* The words of a table at sixteen places, of which there are `in_word` in one, the place's bit moved to the lowest. */
+GT_INLINE __m512i gt_bits_avx512(const uint32_t *table, __m512i place, unsigned in_word) {
+  const __m512i words = _mm512_i32gather_epi32(_mm512_srli_epi32(place, in_word == 16 ? 4 : 5), table, 4);
+  return _mm512_srlv_epi32(words, _mm512_and_si512(place, _mm512_set1_epi32((int)in_word - 1)));
+}
+
+/* As gt_wide_cuts_swar, sixteen characters at a time. */
+GT_INLINE uint64_t gt_wide_cuts_avx512(const uint8_t *block, uint64_t todo, uint64_t *kept GT_UNUSED) {
+  if (!todo) return 0;
+  /* the three bytes before the block are read only if they are of the chunk; a byte that the mask leaves out is not touched */
+  const __m512i low = _mm512_maskz_loadu_epi8(todo & 7 ? ~0ull : ~7ull, block - 3);
+  const __m512i high = _mm512_maskz_loadu_epi8(0x1F, block + 61);
+  __m512i at = _mm512_maskz_compress_epi8(todo, _mm512_load_si512(gt_iota));
+  const unsigned count = (unsigned)__builtin_popcountll(todo);
+  uint64_t apart = 0, stay GT_UNUSED = 0;
+  for (unsigned done = 0; done < count; done += 16) {
+    /* the bytes of the left character are at low[at], those of the right one three on */
+    const __m512i first = _mm512_mullo_epi32(_mm512_cvtepu8_epi32(_mm512_castsi512_si128(at)), _mm512_set1_epi32(0x010101));
+    const __m512i of_left = _mm512_add_epi8(first, _mm512_set1_epi32(0x020100));
+    const __m512i of_right = _mm512_add_epi8(first, _mm512_set1_epi32(0x050403));
+    const __mmask64 three = 0x7777777777777777;
+    const __m512i left = _mm512_maskz_permutex2var_epi8(three, low, of_left, high);
+    const __m512i right = _mm512_maskz_permutex2var_epi8(three, low, of_right, high);
+    const __m512i mixed = _mm512_add_epi32(_mm512_mullo_epi32(left, _mm512_set1_epi32((int)GT_WIDE_LEFT)),
+                                           _mm512_mullo_epi32(right, _mm512_set1_epi32((int)GT_WIDE_RIGHT)));
+    const __m512i pair = _mm512_srli_epi32(mixed, 32 - GT_WIDE_PAIR_BITS);
+    const __m512i word = gt_bits_avx512(gt_wide_pairs, pair, GT_WIDE_PLACES);
+    __m512i joined = word;
+#if GT_WIDE_HAS_ENDS
+    const __m512i meet = _mm512_or_si512(_mm512_and_si512(_mm512_srli_epi32(left, 8), _mm512_set1_epi32(0xFF00)),
+                                         _mm512_slli_epi32(right, 16));
+    const __m512i end = _mm512_srli_epi32(_mm512_mullo_epi32(meet, _mm512_set1_epi32((int)GT_WIDE_END)), 32 - GT_WIDE_END_BITS);
+    joined = _mm512_or_si512(joined, gt_bits_avx512(gt_wide_ends, end, 32));
+#endif
+    const uint64_t inside = _bzhi_u64(0xFFFF, count - done < 16 ? count - done : 16);
+    apart |= (_mm512_testn_epi32_mask(joined, _mm512_set1_epi32(1)) & inside) << done;
+#if GT_WIDE_KEEPS
+    stay |= (_mm512_test_epi32_mask(word, _mm512_set1_epi32(1 << GT_WIDE_PLACES)) & inside) << done;
+#endif
+    at = _mm512_castsi128_si512(_mm512_extracti32x4_epi32(at, 1));
+  }
+#if GT_WIDE_KEEPS
+  *kept |= _pdep_u64(stay, todo);
+#endif
+  return _pdep_u64(apart, todo);
+}
+#endif

@@ -142,6 +142,7 @@ GT_INLINE uint32_t *gt_flatten_neon(uint64_t mask, uint32_t base, uint32_t *out)
 
 #define gt_deposit_neon gt_deposit_swar
 #define gt_push_zero_neon gt_push_zero_swar /* three instructions, as `eor`, `cmp`, `adc` would be */
+#define gt_wide_cuts_neon gt_wide_cuts_swar
 
 #if GT_BITSTREAM
 /* gt_tag_codes; a look-up in one register takes one step, in four it takes up to four. */

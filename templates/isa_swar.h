@@ -9,6 +9,7 @@
  *   GT_ISA(deposit)       the low bits of the first argument in the places of the set bits of the second, in order
  *   GT_ISA(flatten)       positions of set bits, plus `base`, appended to `out`; may write 64 entries past the end (common.h)
  *   GT_ISA(push_zero)     bits * 2 + (x == 0) (common.h)
+ *   GT_ISA(wide_cuts)     where there is a cut between two characters of three bytes (wide_cuts.h)
  */
 #define GT_LANES_swar 1
 #define GT_LOW_BITS 0x0101010101010101ull

@@ -7,7 +7,7 @@ static int GT_ISA(gt_encode_span)(gt_thread *t, const uint8_t *begin, const uint
   GT_ISA(gt_scan_open)(&scan, begin, stop, end, limit, &t->memo, t->tail);
   const uint8_t *pending = GT_REMOVES ? NULL : begin, *chunk = begin; /* the piece that goes on in the next chunk */
   const uint8_t *text;
-  gt_places places = {.starts = t->starts};
+  gt_places places = {.starts = t->starts, .cut_long = 1};
   unsigned n;
   /* past the chunk GT_PAST bytes can be read, of the text or of its copy */
 #if GT_REMOVES
@@ -32,6 +32,9 @@ static int GT_ISA(gt_encode_span)(gt_thread *t, const uint8_t *begin, const uint
 #else
   for (; (n = GT_ISA(gt_scan_next)(&scan, &text, &places)) != 0; chunk += n) {
     size_t count = (size_t)(places.starts_end - t->starts);
+#if GT_CUTS_WIDE
+    t->uncut = places.wide ? 16 : 0; /* of what is not cut, that which the tables of words take */
+#endif
     if (count == 0) continue;
     const uint8_t *const first = chunk + t->starts[0];
     if (pending < first && GT_UNLIKELY(!gt_append_pretoken(t, pending, (size_t)(first - pending), limit, ids))) return 0;

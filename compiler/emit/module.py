@@ -59,6 +59,8 @@ HEADERS = (
     "thread.h",
     "words.h",
     "learn.h",
+    "wide_cuts.h",
+    "wide_cuts.inc.h",
     "utf8.h",
     "added.h",
     "finder.h",

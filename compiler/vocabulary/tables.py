@@ -15,6 +15,7 @@ from gigatok_compile.vocabulary.merge_order import order_merges
 from gigatok_compile.vocabulary.pair_table import build_pair_table
 from gigatok_compile.vocabulary.safe_cuts import build_cut_tables, find_safe_cuts
 from gigatok_compile.vocabulary.self_encoding import Derivations
+from gigatok_compile.vocabulary.wide_cuts import build_wide_cuts, find_wide_cuts
 from gigatok_compile.vocabulary.word_table import WORD_BYTES, build_word_table
 
 
@@ -33,6 +34,7 @@ class VocabularyFacts:
     longest: int
     cut_pairs: int  # pairs of neighbouring characters, or parts of them, that some entry holds
     cuts_usable: bool
+    cuts_in_scan: bool  # long pieces are cut where characters of three bytes meet (wide_cuts.py)
     word_table_bytes: int
     trie_bytes: int
     merge_table_bytes: int
@@ -41,6 +43,8 @@ class VocabularyFacts:
     def __str__(self) -> str:
         order = "ids are in rank order" if self.ids_in_rank_order else "ids are not in rank order (one more table)"
         cuts = f"{self.cut_pairs:,} pairs of neighbours lie in an entry, text is cut between all others"
+        if self.cuts_in_scan:
+            cuts += ", between characters of three bytes before it is looked up"
         sizes = {
             "words": self.word_table_bytes,
             "trie": self.trie_bytes,
@@ -84,6 +88,8 @@ def build_vocabulary_tables(model: BpeModel, derivations: Derivations) -> tuple[
     words = build_word_table({token: number for number, token in short}, long)
     cuts = find_safe_cuts(model, reachable)
     cut_tables = build_cut_tables(cuts)
+    wide = find_wide_cuts(model, reachable)
+    wide_tables = build_wide_cuts(wide)
     whole_only = np.array([token is not None for token in model.tokens]) & ~reachable
     baked, only_whole = {token: number for number, token in short}, frozenset(np.flatnonzero(whole_only).tolist())
     tables = (
@@ -91,6 +97,7 @@ def build_vocabulary_tables(model: BpeModel, derivations: Derivations) -> tuple[
         | trie.tables
         | pairs.tables
         | cut_tables
+        | wide_tables
         | build_hot_table(baked, only_whole)
         | build_first_words(baked, only_whole)
         | build_atom_tables(model, derivations.atoms, order, pairs)
@@ -119,7 +126,8 @@ def build_vocabulary_tables(model: BpeModel, derivations: Derivations) -> tuple[
         word_table_bytes=words.tables.bytes,
         trie_bytes=trie.tables.bytes,
         merge_table_bytes=pairs.tables.bytes,
-        cut_table_bytes=cut_tables.bytes,
+        cuts_in_scan=wide.usable,
+        cut_table_bytes=cut_tables.bytes + wide_tables.bytes,
     )
     return tables, facts
 

@@ -19,6 +19,7 @@ from gigatok_compile.vocabulary.first_words import build_first_words
 from gigatok_compile.vocabulary.hot_table import build_hot_table
 from gigatok_compile.vocabulary.safe_cuts import SafeCuts, build_cut_tables
 from gigatok_compile.vocabulary.unigram_words import find_whole_words
+from gigatok_compile.vocabulary.wide_cuts import NO_WIDE_CUTS, build_wide_cuts
 from gigatok_compile.vocabulary.word_table import WORD_BYTES, build_word_table
 
 ID_BITS = 21
@@ -112,6 +113,7 @@ def _known_words(words: dict[bytes, int]) -> TableSet:
         | build_hot_table(words, frozenset())
         | build_first_words(words, frozenset())
         | build_cut_tables(nothing_cut)
+        | build_wide_cuts(NO_WIDE_CUTS)
         | TableSet(
             (Table("trie_units", np.zeros(512, np.uint32), "no entries are known to encode to themselves"),),
             {"trie_root": 0, "longest_entry": 0, "characters": 1},

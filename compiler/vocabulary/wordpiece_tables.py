@@ -15,6 +15,7 @@ from gigatok_compile.vocabulary.double_array import build_trie
 from gigatok_compile.vocabulary.first_words import build_first_words
 from gigatok_compile.vocabulary.hot_table import build_hot_table
 from gigatok_compile.vocabulary.safe_cuts import SafeCuts, build_cut_tables
+from gigatok_compile.vocabulary.wide_cuts import NO_WIDE_CUTS, build_wide_cuts
 from gigatok_compile.vocabulary.word_table import WORD_BYTES, build_word_table
 
 
@@ -61,6 +62,7 @@ def build_wordpiece_tables(model: WordPieceModel) -> tuple[TableSet, WordPieceFa
         words.tables
         | trie.tables
         | build_cut_tables(nothing_cut)
+        | build_wide_cuts(NO_WIDE_CUTS)
         | build_hot_table(baked, frozenset())
         | build_first_words(baked, frozenset())
         | TableSet(
