@@ -231,15 +231,13 @@ GT_INLINE __m512i gt_bits_avx512(const uint32_t *table, __m512i place, unsigned 
   return _mm512_srlv_epi32(words, _mm512_and_si512(place, _mm512_set1_epi32((int)in_word - 1)));
 }
 
-/* As gt_wide_cuts_swar, sixteen characters at a time. */
-GT_INLINE uint64_t gt_wide_cuts_avx512(const uint8_t *block, uint64_t todo, uint64_t *kept GT_UNUSED) {
-  if (!todo) return 0;
+/* Where the tables answer for the characters at `todo` in one block, in order: as many, and up to 31 more that mean nothing. */
+GT_INLINE void gt_wide_places_of_avx512(const uint8_t *block, uint64_t todo, uint32_t *pairs, uint32_t *ends GT_UNUSED) {
   /* the three bytes before the block are read only if they are of the chunk; a byte that the mask leaves out is not touched */
   const __m512i low = _mm512_maskz_loadu_epi8(todo & 7 ? ~0ull : ~7ull, block - 3);
   const __m512i high = _mm512_maskz_loadu_epi8(0x1F, block + 61);
   __m512i at = _mm512_maskz_compress_epi8(todo, _mm512_load_si512(gt_iota));
   const unsigned count = (unsigned)__builtin_popcountll(todo);
-  uint64_t apart = 0, stay GT_UNUSED = 0;
   for (unsigned done = 0; done < count; done += 16) {
     /* the bytes of the left character are at low[at], those of the right one three on */
     const __m512i first = _mm512_mullo_epi32(_mm512_cvtepu8_epi32(_mm512_castsi512_si128(at)), _mm512_set1_epi32(0x010101));
@@ -250,25 +248,49 @@ GT_INLINE uint64_t gt_wide_cuts_avx512(const uint8_t *block, uint64_t todo, uint
     const __m512i right = _mm512_maskz_permutex2var_epi8(three, low, of_right, high);
     const __m512i mixed = _mm512_add_epi32(_mm512_mullo_epi32(left, _mm512_set1_epi32((int)GT_WIDE_LEFT)),
                                            _mm512_mullo_epi32(right, _mm512_set1_epi32((int)GT_WIDE_RIGHT)));
-    const __m512i pair = _mm512_srli_epi32(mixed, 32 - GT_WIDE_PAIR_BITS);
-    const __m512i word = gt_bits_avx512(gt_wide_pairs, pair, GT_WIDE_PLACES);
-    __m512i joined = word;
+    _mm512_storeu_si512(pairs + done, _mm512_srli_epi32(mixed, 32 - GT_WIDE_PAIR_BITS));
 #if GT_WIDE_HAS_ENDS
     const __m512i meet = _mm512_or_si512(_mm512_and_si512(_mm512_srli_epi32(left, 8), _mm512_set1_epi32(0xFF00)),
                                          _mm512_slli_epi32(right, 16));
-    const __m512i end = _mm512_srli_epi32(_mm512_mullo_epi32(meet, _mm512_set1_epi32((int)GT_WIDE_END)), 32 - GT_WIDE_END_BITS);
-    joined = _mm512_or_si512(joined, gt_bits_avx512(gt_wide_ends, end, 32));
-#endif
-    const uint64_t inside = _bzhi_u64(0xFFFF, count - done < 16 ? count - done : 16);
-    apart |= (_mm512_testn_epi32_mask(joined, _mm512_set1_epi32(1)) & inside) << done;
-#if GT_WIDE_KEEPS
-    stay |= (_mm512_test_epi32_mask(word, _mm512_set1_epi32(1 << GT_WIDE_PLACES)) & inside) << done;
+    const __m512i end = _mm512_mullo_epi32(meet, _mm512_set1_epi32((int)GT_WIDE_END));
+    _mm512_storeu_si512(ends + done, _mm512_srli_epi32(end, 32 - GT_WIDE_END_BITS));
 #endif
     at = _mm512_castsi128_si512(_mm512_extracti32x4_epi32(at, 1));
   }
+}
+
+/* As gt_wide_cuts_swar. The tables are asked for sixteen characters at a time, of whatever blocks, since gathers take most of the time. */
+GT_INLINE void gt_wide_cuts_avx512(const uint8_t *p, unsigned blocks, const uint64_t *todo, uint64_t *cuts, uint64_t *kept GT_UNUSED) {
+  enum { MOST = GT_CHUNK / 3 + 1 };
+  uint32_t pairs[MOST + 32], ends[MOST + 32];
+  uint16_t apart[MOST / 16 + 8] = {0}; /* a bit a character, in order */
 #if GT_WIDE_KEEPS
-  *kept |= _pdep_u64(stay, todo);
+  uint16_t stay[MOST / 16 + 8] = {0};
 #endif
-  return _pdep_u64(apart, todo);
+  unsigned count = 0;
+  for (unsigned b = 0; b < blocks; b++) {
+    if (todo[b]) gt_wide_places_of_avx512(p + 64 * b, todo[b], pairs + count, ends + count);
+    count += (unsigned)__builtin_popcountll(todo[b]);
+  }
+  _mm512_storeu_si512(pairs + count, _mm512_setzero_si512());
+  _mm512_storeu_si512(ends + count, _mm512_setzero_si512());
+  for (unsigned i = 0; i < count; i += 16) {
+    const __m512i word = gt_bits_avx512(gt_wide_pairs, _mm512_loadu_si512(pairs + i), GT_WIDE_PLACES);
+    __m512i joined = word;
+#if GT_WIDE_HAS_ENDS
+    joined = _mm512_or_si512(joined, gt_bits_avx512(gt_wide_ends, _mm512_loadu_si512(ends + i), 32));
+#endif
+    apart[i / 16] = _mm512_testn_epi32_mask(joined, _mm512_set1_epi32(1));
+#if GT_WIDE_KEEPS
+    stay[i / 16] = _mm512_test_epi32_mask(word, _mm512_set1_epi32(1 << GT_WIDE_PLACES));
+#endif
+  }
+  for (unsigned b = 0, at = 0; b < blocks; b++) { /* at most 22 characters, so that the bits of a block are in one load */
+    cuts[b] = _pdep_u64(gt_load64((const uint8_t *)apart + at / 8) >> at % 8, todo[b]);
+#if GT_WIDE_KEEPS
+    kept[b] |= _pdep_u64(gt_load64((const uint8_t *)stay + at / 8) >> at % 8, todo[b]);
+#endif
+    at += (unsigned)__builtin_popcountll(todo[b]);
+  }
 }
 #endif

@@ -17,31 +17,33 @@ enum { GT_WIDE_PLACES = GT_WIDE_KEEPS ? 16 : 32 }; /* in a word of gt_wide_pairs
 typedef unsigned __int128 gt_mask128;
 GT_INLINE gt_mask128 gt_two_blocks(uint64_t here, uint64_t next) { return (gt_mask128)next << 64 | here; }
 
-/* Of the characters of three bytes that begin at `todo` in a block, each with another one before it: where there is a cut.
- * *kept: those that stay with the one before, and these two as they are (GT_WIDE_KEEPS). */
-GT_INLINE uint64_t gt_wide_cuts_swar(const uint8_t *block, uint64_t todo, uint64_t *kept GT_UNUSED) {
-  uint64_t cuts = 0, stay GT_UNUSED = 0;
-  for (; todo; todo &= todo - 1) {
-    const unsigned at = (unsigned)__builtin_ctzll(todo);
-    const uint64_t both = gt_load64(block + at - 3); /* six bytes of it */
-    const uint32_t left = (uint32_t)both & 0xFFFFFF, right = (uint32_t)(both >> 24) & 0xFFFFFF;
-    const uint32_t pair = (left * GT_WIDE_LEFT + right * GT_WIDE_RIGHT) >> (32 - GT_WIDE_PAIR_BITS);
-    const uint32_t end GT_UNUSED = ((uint32_t)(both >> 8) & 0xFFFFFF00) * GT_WIDE_END >> (32 - GT_WIDE_END_BITS);
-    const uint32_t word = gt_wide_pairs[pair / GT_WIDE_PLACES] >> pair % GT_WIDE_PLACES;
+/* Of the characters of three bytes that begin at todo[b] in each block, each with another one before it: at which there is a cut.
+ * kept[b]: those that stay with the one before, and these two as they are (GT_WIDE_KEEPS). */
+GT_INLINE void gt_wide_cuts_swar(const uint8_t *p, unsigned blocks, const uint64_t *todo, uint64_t *cuts, uint64_t *kept GT_UNUSED) {
+  for (unsigned b = 0; b < blocks; b++) {
+    uint64_t found = 0, stay GT_UNUSED = 0;
+    for (uint64_t left_to_do = todo[b]; left_to_do; left_to_do &= left_to_do - 1) {
+      const unsigned at = (unsigned)__builtin_ctzll(left_to_do);
+      const uint64_t both = gt_load64(p + 64 * b + at - 3); /* six bytes of it */
+      const uint32_t left = (uint32_t)both & 0xFFFFFF, right = (uint32_t)(both >> 24) & 0xFFFFFF;
+      const uint32_t pair = (left * GT_WIDE_LEFT + right * GT_WIDE_RIGHT) >> (32 - GT_WIDE_PAIR_BITS);
+      const uint32_t word = gt_wide_pairs[pair / GT_WIDE_PLACES] >> pair % GT_WIDE_PLACES;
 #if GT_WIDE_HAS_ENDS
-    const uint64_t apart = ~(word | gt_wide_ends[end / 32] >> end % 32) & 1;
+      const uint32_t end = ((uint32_t)(both >> 8) & 0xFFFFFF00) * GT_WIDE_END >> (32 - GT_WIDE_END_BITS);
+      const uint64_t apart = ~(word | gt_wide_ends[end / 32] >> end % 32) & 1;
 #else
-    const uint64_t apart = ~word & 1;
+      const uint64_t apart = ~word & 1;
 #endif
-    cuts |= apart << at;
+      found |= apart << at;
 #if GT_WIDE_KEEPS
-    stay |= (uint64_t)(word >> GT_WIDE_PLACES & 1) << at;
+      stay |= (uint64_t)(word >> GT_WIDE_PLACES & 1) << at;
+#endif
+    }
+    cuts[b] = found;
+#if GT_WIDE_KEEPS
+    kept[b] |= stay;
 #endif
   }
-#if GT_WIDE_KEEPS
-  *kept |= stay;
-#endif
-  return cuts;
 }
 #endif
 

@@ -52,7 +52,7 @@ GT_INLINE unsigned GT_ISA(gt_wide_pairs_in)(unsigned blocks, GT_ISA(gt_wide_mask
   return count;
 }
 
-/* `cuts`. A piece that began in an earlier chunk counts as long. */
+/* `cuts`; of `follows` what is inside of long pieces is left. A piece that began in an earlier chunk counts as long. */
 GT_INLINE void GT_ISA(gt_cut_long)(const uint8_t *p, unsigned n, GT_ISA(gt_wide_masks) *m) {
   const unsigned blocks = (n + 63) / 64;
   uint64_t open = 1, *kept = NULL;
@@ -71,8 +71,9 @@ GT_INLINE void GT_ISA(gt_cut_long)(const uint8_t *p, unsigned n, GT_ISA(gt_wide_
     const uint64_t longs = m->starts[b] & ~(uint64_t)(near >> 1);
     const uint64_t inside = gt_run_on_one(longs << 1 | open, ~m->starts[b]);
     open = (longs | inside) >> 63;
-    m->cuts[b] = GT_ISA(gt_wide_cuts)(p + 64 * b, m->follows[b] & inside, kept ? &kept[b] : NULL);
+    m->follows[b] &= inside;
   }
+  GT_ISA(gt_wide_cuts)(p, blocks, m->follows, m->cuts, kept);
 #if GT_WIDE_KEEPS
   for (unsigned b = 0; b < blocks; b++) {
     const uint64_t first = (uint64_t)(gt_two_blocks(kept[b], kept[b + 1]) >> 3); /* of two that stay, the left one begins here */
