@@ -44,8 +44,8 @@ static gt_value gt_find_missed(gt_thread *t, const gt_miss *miss, const uint8_t 
   return entry;
 }
 
-/* A new word is new more than once in a batch as often as not: a name, say. The number of the one of this batch that is the same,
- * or GT_NONE; one that is overlooked is merged again. */
+/* A word often comes again in the batch that it is new in: a name, say. The number of the new word that is the same, or GT_NONE;
+ * one that is overlooked is merged again. */
 GT_INLINE uint32_t gt_learnt_now(gt_thread *t, const gt_miss *miss, const uint8_t *text, const uint8_t *p, size_t n) {
   uint16_t *const recent = &t->recent[gt_hash16(miss->lo, miss->hi) >> (64 - GT_RECENT_BITS)];
   const uint32_t number = *recent;
