@@ -17,7 +17,7 @@ from gigatok_compile.ir.definition import BpeModel
 from gigatok_compile.vocabulary.safe_cuts import SafeCuts, find_safe_cuts
 from gigatok_compile.vocabulary.self_encoding import derive_entries
 from gigatok_compile.vocabulary.wide_cuts import build_wide_cuts, end_places, find_wide_cuts, pair_places
-from gigatok_runtime.byte_level import BYTE_TO_CHAR
+from gigatok_runtime.byte_level import BYTE_TO_CHAR, bytes_to_alphabet
 from tokenizers import Tokenizer
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -36,19 +36,19 @@ OTHERS = ["a", "b", " ", "1", "\n", "é", "ш", "🙂", "。", "ก", "한", "\u
 def byte_level(merged: Sequence[bytes], whole_only: Sequence[bytes] = (), **changes: Any) -> dict[str, Any]:
     """A byte-level tokenizer.json with the entries `merged`, each made of the longest entry that it begins with and the rest, and others
     that no merge makes."""
-
-    def spell(token: bytes) -> str:
-        return "".join(BYTE_TO_CHAR[byte] for byte in token)
-
     vocab = {BYTE_TO_CHAR[byte]: byte for byte in range(256)}
     merges = []
     for token in dict.fromkeys(merged):
-        split = max(k for k in range(1, len(token)) if spell(token[:k]) in vocab and spell(token[k:]) in vocab)
-        vocab.setdefault(spell(token), len(vocab))
-        merges.append(f"{spell(token[:split])} {spell(token[split:])}")
+        split = max(
+            k
+            for k in range(1, len(token))
+            if bytes_to_alphabet(token[:k]) in vocab and bytes_to_alphabet(token[k:]) in vocab
+        )
+        vocab.setdefault(bytes_to_alphabet(token), len(vocab))
+        merges.append(f"{bytes_to_alphabet(token[:split])} {bytes_to_alphabet(token[split:])}")
     for token in whole_only:
-        assert spell(token) not in vocab
-        vocab[spell(token)] = len(vocab)
+        assert bytes_to_alphabet(token) not in vocab
+        vocab[bytes_to_alphabet(token)] = len(vocab)
     model = {"type": "BPE", "vocab": vocab, "merges": merges, "ignore_merges": bool(whole_only)}
     return {
         "version": "1.0",
@@ -155,7 +155,7 @@ def test_no_cut_that_is_not_safe(name: str, folder: Path) -> None:
     assert isinstance(model, BpeModel)
     reachable = derive_entries(model).reachable
     cuts = find_safe_cuts(model, np.ones_like(reachable) if model.ignore_merges else reachable)
-    built = build_wide_cuts(find_wide_cuts(model, reachable))
+    built = build_wide_cuts(find_wide_cuts(model, reachable, find_safe_cuts(model, reachable)))
     tables, size = {table.name: table for table in built.tables}, built.constants["wide_pair_bits"]
     assert built.constants["wide_cuts"] == 1
     rng = random.Random(name)
@@ -228,4 +228,5 @@ def test_a_model_whose_pattern_cuts_it_all_has_none(folder: Path) -> None:
     path = modules.write_toy("wide_few", spaced([MANY[0] + MANY[1], MANY[2] + MANY[3]]), folder)
     model = read_definition(str(path)).model
     assert isinstance(model, BpeModel)
-    assert not find_wide_cuts(model, derive_entries(model).reachable).usable
+    reachable = derive_entries(model).reachable
+    assert not find_wide_cuts(model, reachable, find_safe_cuts(model, reachable)).usable

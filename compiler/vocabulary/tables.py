@@ -88,7 +88,7 @@ def build_vocabulary_tables(model: BpeModel, derivations: Derivations) -> tuple[
     words = build_word_table({token: number for number, token in short}, long)
     cuts = find_safe_cuts(model, reachable)
     cut_tables = build_cut_tables(cuts)
-    wide = find_wide_cuts(model, reachable)
+    wide = find_wide_cuts(model, reachable, cuts)
     wide_tables = build_wide_cuts(wide)
     whole_only = np.array([token is not None for token in model.tokens]) & ~reachable
     baked, only_whole = {token: number for number, token in short}, frozenset(np.flatnonzero(whole_only).tolist())

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 from gigatok_compile.ir.definition import BpeModel
 from gigatok_compile.ir.plan import Table, TableSet
-from gigatok_compile.vocabulary.safe_cuts import find_safe_cuts
+from gigatok_compile.vocabulary.safe_cuts import SafeCuts, find_safe_cuts
 
 LEFT_MULTIPLIER, RIGHT_MULTIPLIER, END_MULTIPLIER = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
 END_BITS = 16
@@ -49,13 +49,15 @@ class WideCuts:
     usable: bool
 
 
-def find_wide_cuts(model: BpeModel, reachable: npt.NDArray[np.bool_]) -> WideCuts:
+def find_wide_cuts(model: BpeModel, reachable: npt.NDArray[np.bool_], cuts: SafeCuts) -> WideCuts:
     """Collect them.
 
     Args:
         reachable: (n,) bool, what merging makes (`Derivations.reachable`).
+        cuts: `find_safe_cuts` of these entries.
     """
-    cuts = find_safe_cuts(model, np.ones_like(reachable) if model.ignore_merges else reachable)
+    if model.ignore_merges:
+        cuts = find_safe_cuts(model, np.ones_like(reachable))
     pairs = {left + right for left, right in cuts.pairs if _is_wide(left) and _is_wide(right)}
     ends: set[bytes] = set()
     kept: set[bytes] = set()
