@@ -53,6 +53,7 @@ HEADERS = (
     "vocabulary.h",
     "piece.h",
     "merge.h",
+    "merge_long.h",
     "wordpiece.h",
     "unigram.h",
     "each_word.h",
