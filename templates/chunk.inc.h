@@ -11,6 +11,14 @@
  *   deposited  1  .  .  1  1        the bits of `starts` in the places of those of `leads`
  */
 
+/* The bits of the next block's characters, from number *at of `mask` on, at the bytes where they begin. */
+GT_INLINE uint64_t GT_ISA(gt_at_bytes)(const uint64_t *mask, uint64_t leads, unsigned *at) {
+  const uint64_t *const word = mask + *at / 64;
+  const uint64_t bits = word[0] >> *at % 64 | word[1] << 1 << (63 - *at % 64);
+  *at += (unsigned)__builtin_popcountll(leads);
+  return GT_ISA(gt_deposit)(bits, leads);
+}
+
 /* Offsets from the chunk's start of the characters whose bits are set in `mask`, appended to `out`. */
 GT_INLINE uint32_t *GT_ISA(gt_places)(const uint64_t *mask, const uint64_t *leads, unsigned n, unsigned count, uint32_t *out) {
   const unsigned blocks = (n + 63) / 64;
@@ -19,14 +27,13 @@ GT_INLINE uint32_t *GT_ISA(gt_places)(const uint64_t *mask, const uint64_t *lead
     return out;
   }
   unsigned at = 0; /* characters before block b */
-  for (unsigned b = 0; b < blocks; b++) {
-    const uint64_t *const word = mask + at / 64;
-    const uint64_t bits = word[0] >> at % 64 | word[1] << 1 << (63 - at % 64);
-    out = GT_ISA(gt_flatten)(GT_ISA(gt_deposit)(bits, leads[b]), 64 * b, out);
-    at += (unsigned)__builtin_popcountll(leads[b]);
-  }
+  for (unsigned b = 0; b < blocks; b++) out = GT_ISA(gt_flatten)(GT_ISA(gt_at_bytes)(mask, leads[b], &at), 64 * b, out);
   return out;
 }
+
+#if GT_CUTS_WIDE
+#include "wide_cuts.inc.h"
+#endif
 
 /* Cuts in n <= GT_CHUNK bytes at p, whole characters. `right` is the right state after them, `left` what the pass from the
  * left knows before them (updated). GT_PAST bytes past them can be read. */

@@ -4,9 +4,6 @@
 #else
 #include "bits.inc.h"
 #endif
-#if GT_CUTS_WIDE
-#include "wide_cuts.inc.h"
-#endif
 #include "chunk.inc.h"
 #include "scan.inc.h"
 #include "cuts.inc.h"

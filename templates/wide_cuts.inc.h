@@ -1,4 +1,4 @@
-/* Places of pieces, the long ones cut (wide_cuts.h). Included once for each kernel, before chunk.inc.h.
+/* Places of pieces, the long ones cut (wide_cuts.h). Included once for each kernel, by chunk.inc.h.
  *
  *   starts    1 . . . . . . . . . . . . . . . . . . . . 1 . .    a bit a byte; the first piece has 21 bytes
  *   longs     1 . . . . . . . . . . . . . . . . . . . . . . .    no start among the next 8
@@ -22,9 +22,7 @@ GT_INLINE void GT_ISA(gt_spread)(const uint8_t *p GT_UNUSED, const uint64_t *mas
                                  GT_ISA(gt_wide_masks) *m) {
   const unsigned blocks = (n + 63) / 64;
   for (unsigned b = 0, at = 0; b < blocks; b++) {
-    const uint64_t *const word = mask + at / 64;
-    m->starts[b] = GT_ISA(gt_deposit)(word[0] >> at % 64 | word[1] << 1 << (63 - at % 64), leads[b]);
-    at += (unsigned)__builtin_popcountll(leads[b]);
+    m->starts[b] = GT_ISA(gt_at_bytes)(mask, leads[b], &at);
 #if GT_BYTES
     m->begins[b] = ~gt_continuation_swar(p + 64 * b);
 #else

@@ -168,13 +168,13 @@ GT_INLINE int gt_may_cut(const uint8_t *p, size_t n) {
   return GT_LIKELY(gt_has_atoms(p, n));
 }
 
-/* [begin, begin + n) of the text as stretches between safe cuts, from `out` on: their number. Whether there is a cut cannot be
- * foreseen, so it is no branch. Four bytes can be read after the text. See gt_next_cut, which finds one at a time. */
+/* [begin, begin + n) of the text as stretches between safe cuts, from `out` on: their number. The caller knows that it is no short
+ * word of ASCII letters (see gt_may_cut). Whether there is a cut cannot be foreseen, so it is no branch. Four bytes can be read after the text. See gt_next_cut, which finds one at a time. */
 GT_INLINE uint32_t gt_cut_word(const uint8_t *text, uint32_t begin, size_t n, gt_stretch *out) {
   const uint8_t *const end = text + begin + n, *p = text + begin;
   gt_stretch *stretch = out;
   uint32_t from = begin;
-  if (gt_may_cut(p, n)) {
+  if (GT_SAFE_CUTS && GT_LIKELY(gt_has_atoms(p, n))) {
 #if GT_BYTES
     while (p < end && (*p & 0xC0) == 0x80) p++;
 #endif
